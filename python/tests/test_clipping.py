@@ -171,6 +171,11 @@ def test_invalid_arguments_are_refused():
     params = parameters(shapes=[(20, 4)])
     with pytest.raises(updraft.InvalidArgumentError, match=r"^Invalid max_norm: -1\.0$"):
         optim.with_clipping(optim.SGD(params), -1.0)
+    for value in (None, "1"):
+        message = f"expected a number for `max_norm`, got {value!r}"
+        with pytest.raises(TypeError) as error:
+            optim.with_clipping(optim.SGD(params), value)
+        assert str(error.value) == message
     with pytest.raises(TypeError) as error:
         optim.with_clipping(torch.optim.SGD(params), 1.0)
     assert str(error.value) == (

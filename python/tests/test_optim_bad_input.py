@@ -2,6 +2,7 @@
 
 import copy
 
+import numpy
 import pytest
 import torch
 
@@ -307,3 +308,85 @@ def test_a_parameter_in_memory_that_is_gone(offset):
         optimizer.step()
     param.grad = None
     optimizer.step()
+
+
+def inference_tensor(shape):
+    with torch.inference_mode():
+        return torch.ones(shape)
+
+
+# torch raises it after the write.
+OUTSIDE = "Inplace update to inference tensor outside InferenceMode is not allowed"
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "after a step without"])
+@pytest.mark.parametrize("name, transpose", [("Adam", False), ("Adam", True), ("Muon", False)])
+def test_inference_tensors_are_stepped_in_inference_mode(name, transpose, late):
+    param, plain = inference_tensor((4, 2)), torch.ones(2, 4)
+    if transpose:
+        param = param.t()
+    optimizer = getattr(optim, name)([plain, param])
+    plain.grad = torch.ones(2, 4)
+    if late:
+        optimizer.step()
+    before = plain.clone()
+    with torch.inference_mode():
+        param.grad = torch.ones_like(param)
+    with pytest.raises(RuntimeError, match=OUTSIDE):
+        optimizer.step()
+    assert (param == 1).all()
+    assert plain.equal(before)
+    with torch.inference_mode():
+        optimizer.step()
+    assert (param != 1).all()
+
+
+def test_betas_in_an_array():
+    def change(optimizer, params):
+        optimizer.param_groups[0]["betas"] = numpy.array([0.7, 0.8])
+
+    in_both(change)
+
+
+def given_later(name, value):
+    def attempt(make):
+        (param,) = parameters(shapes=[(4, 2)])
+        optimizer = make([param])
+        set_gradients([param], 0)
+        optimizer.step()
+        optimizer.param_groups[0][name] = value
+        optimizer.step()
+
+    return attempt
+
+
+@pytest.mark.parametrize("make", [optim.Adam, optim.Lion, optim.SGD, optim.Muon])
+def test_text_is_no_number(make):
+    with pytest.raises(TypeError) as error:
+        given_later("lr", "0.1")(make)
+    assert str(error.value) == "hyperparameter `lr` is <class 'str'>; give a number"
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "value"),
+    [
+        ("Adam", "betas", (0.9, 0.99, 0.999)),
+        ("Adam", "betas", torch.tensor([0.9, 0.99, 0.999])),
+        ("Rprop", "etas", [0.5, 1.2, 2.0]),
+        ("Rprop", "step_sizes", [0.1, 1.0, 2.0]),
+        ("Adafactor", "eps", (None, 1e-3, 1.0)),
+    ],
+)
+def test_more_elements_than_two(name, entry, value):
+    attempt = given_later(entry, value)
+    with pytest.raises(ValueError, match="too many values to unpack"):
+        attempt(getattr(torch.optim, name))
+    with pytest.raises(ValueError) as error:
+        attempt(getattr(optim, name))
+    assert str(error.value) == f"`{entry}` has 3 elements; give 2"
+
+
+def test_more_betas_than_a_rule_has():
+    with pytest.raises(ValueError) as error:
+        optim.Lion(parameters(), betas=(0.9, 0.99, 0.999))
+    assert str(error.value) == "`betas` has 3 elements; give 2"

@@ -82,6 +82,8 @@ ATTRIBUTES = {
     "version_of": Attribute("torch:Tensor", "_version"),
     # Identifies a storage without an address, such as one on the meta device.
     "storage_number": Attribute("torch:UntypedStorage", "_cdata"),
+    # The level of forward-mode AD; negative outside all levels. Public functions don't tell.
+    "dual_level_of": Attribute("torch.autograd.forward_ad", "_current_level"),
     # `to_local` would record a function of autograd, and wait for collectives.
     "local_tensor": Attribute("torch.distributed.tensor:DTensor", "_local_tensor"),
     # An optimizer's hooks, which a conversion keeps. torch doesn't have a function to read them.

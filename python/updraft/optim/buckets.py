@@ -1,6 +1,7 @@
 """Parameters that one compiled rule steps together."""
 
 from collections.abc import Iterator
+from math import ldexp
 from typing import Any
 
 import torch
@@ -237,7 +238,8 @@ class Bucket:
     def hypers(self, group: Group, factor: float | GradientScale | None) -> list[float]:
         """Reads the hyperparameters, which may be tensors of one element."""
         try:
-            values = [float(read(group, self.dtype)) for read in self.read_hypers]
+            # Like `float`, but refuses text.
+            values = [ldexp(read(group, self.dtype), 0) for read in self.read_hypers]
         except (LookupError, TypeError):
             require_hypers(self.places, group, self.dtype)
             raise

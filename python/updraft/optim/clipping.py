@@ -133,6 +133,8 @@ def total_norm(totals: dict[Spread, float]) -> float:
 
 def require_max_norm(max_norm: float) -> None:
     """Refuses values that gradients can't be clipped to."""
+    if not hasattr(max_norm, "__float__"):
+        raise TypeError(f"expected a number for `max_norm`, got {max_norm!r}")
     if not max_norm >= 0:
         raise InvalidArgumentError(f"Invalid max_norm: {max_norm}")
 

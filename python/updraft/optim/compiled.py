@@ -24,7 +24,7 @@ from .correspondence import Correspondence, Group, reader
 from .devices import GradientScale, target_of
 from .direct_parts import DirectParts
 from .idle import IdleBucket, is_idle
-from .listeners import TOLD_OF_OPERATORS, Listening, listening
+from .listeners import TOLD_OF_OPERATORS, Listening, in_dual_level, listening
 from .rule_interface import RuleInterface
 from .shared_memory import find_followers, layers_apart
 from .stand_ins import (
@@ -32,6 +32,7 @@ from .stand_ins import (
     WholeParametersError,
     need_stand_ins,
     needs_operators,
+    require_mutable,
 )
 from .state_storage import made_by_state_types, scalar_dtype
 from .states import Generation, OptimizerState
@@ -136,7 +137,7 @@ class _CompiledGroup:
                 and self.first == first
                 and self.circumstances == circumstances
             )
-        except RuntimeError:  # Different tensors were compared.
+        except (RuntimeError, ValueError):  # Different tensors or arrays were compared.
             return False
 
     def take(self, group: Group, factor: float | GradientScale | None) -> None:
@@ -439,6 +440,9 @@ class CompiledStep:
     def _make_compiled(self, group: Group, members: _Members, scaled: bool) -> list[SteppedPart]:
         if not members.params:
             return []
+        for param in members.params:
+            if param.grad is not None:
+                require_mutable(param)
         kind = StandInBucket if need_stand_ins(members.params) else Bucket
 
         def bucket(
@@ -463,7 +467,7 @@ class CompiledStep:
         """Returns the compiled groups, after updating them for changed groups and states, and the
         indices of those whose hyperparameters must be accepted.
         """
-        if listeners() & TOLD_OF_OPERATORS or self._listening:
+        if listeners() & TOLD_OF_OPERATORS or in_dual_level() or self._listening:
             self._look_who_listens()
         if self._states.others:
             self._states.look()
@@ -491,6 +495,13 @@ class CompiledStep:
         """Returns the factor that unscales gradients, as `factor` does, and clips them."""
         assert self.max_grad_norm is not None
         require_max_norm(self.max_grad_norm)
+        if self._listening == Listening.TRANSFORMS or any(
+            entry.differentiable for entry in compiled
+        ):
+            raise UnsupportedError(
+                "`max_grad_norm` makes the step read a norm as a number, which torch cannot trace "
+                "or differentiate; set it to None and clip the gradients before the step"
+            )
         totals: dict[Spread, float] = defaultdict(float)
         for entry in compiled:
             before = dict(totals)

@@ -1,5 +1,6 @@
 """Maps the names of a class of `torch.optim` to those of a rule."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,9 +12,9 @@ from ..errors import CompileError, InvalidArgumentError
 from ..shipped import require_path
 
 Group = dict[str, Any]
-#: The source of a value: an entry of a parameter group, one element of such an entry, or a function
-#: of the group and the dtype of the parameters.
-Place = str | tuple[str, int] | Callable[[Group, torch.dtype], Any]
+#: The source of a value: an entry of a parameter group; an entry, an index in it and the number of
+#: its elements; or a function of the group and the dtype of the parameters.
+Place = str | tuple[str, int, int] | Callable[[Group, torch.dtype], Any]
 
 
 def reader(place: Place) -> Callable[[Group, torch.dtype], Any]:
@@ -21,9 +22,15 @@ def reader(place: Place) -> Callable[[Group, torch.dtype], Any]:
     if isinstance(place, str):
         return lambda group, dtype: group[place]
     if isinstance(place, tuple):
-        name, index = place
-        return lambda group, dtype: group[name][index]
+        return functools.partial(_element, *place)
     return place
+
+
+def _element(name: str, index: int, size: int, group: Group, dtype: torch.dtype) -> Any:
+    values = group[name]
+    if len(values) > size:
+        raise InvalidArgumentError(f"`{name}` has {len(values)} elements; give {size}")
+    return values[index]
 
 
 #: Converts a sparse gradient to a dense one with zeros elsewhere.
@@ -151,14 +158,16 @@ def specialize(make: Callable[[dict[str, Any]], None], choices: Iterable[dict[st
 
 
 def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype) -> None:
-    """Refuses a group that lacks a hyperparameter, as from a `state_dict` of another class.
+    """Refuses a group that lacks a hyperparameter, as from a `state_dict` of another class, or has
+    text in its place.
 
     Raises:
         InvalidArgumentError: the entry or the element is missing.
+        TypeError: the value is text.
     """
     for name, place in places.items():
         try:
-            reader(place)(group, dtype)
+            value = reader(place)(group, dtype)
         except (LookupError, TypeError):
             entry, key = f"`{place}`", place
             if isinstance(place, tuple):
@@ -169,6 +178,8 @@ def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype
                 + ", ".join(f"`{key}` = {value}" for key, value in group.items() if key != "params")
                 + ("" if key in group else another)
             ) from None
+        if isinstance(value, str):
+            raise TypeError(f"hyperparameter `{name}` is {str}; give a number")
 
 
 def same_names(*names: str) -> dict[str, Place]:
@@ -187,4 +198,4 @@ def _flag(name: str) -> Place:
     return lambda group, dtype: bool(group[name])
 
 
-BETAS: dict[str, Place] = {"beta1": ("betas", 0), "beta2": ("betas", 1)}
+BETAS: dict[str, Place] = {"beta1": ("betas", 0, 2), "beta2": ("betas", 1, 2)}

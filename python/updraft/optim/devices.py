@@ -1,6 +1,7 @@
 """The devices of parameters, and the values that a step reads there."""
 
 from collections.abc import Callable, Sequence
+from math import ldexp
 from typing import Any
 
 import torch
@@ -54,7 +55,8 @@ class DeviceReadings:
         numbers = []
         for index, value in enumerate(values):
             source = value.detach() if self._here(value) else None
-            numbers.append(float(value) if source is None else known[index])
+            # Like `float`, but refuses text.
+            numbers.append(ldexp(value, 0) if source is None else known[index])
             before = self.sources[index]
             same = source is not None and before is not None and _same_memory(source, before)
             if source is not before and not same:

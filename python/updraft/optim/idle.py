@@ -15,6 +15,7 @@ def is_idle(param: torch.Tensor) -> bool:
     """Whether a parameter has no gradient, and a compiled rule couldn't step it.
 
     Frozen weights may be integers. Others may be on another device or lack memory for some time.
+    Tensors of inference mode can only be stepped in this mode.
     """
     if param.grad is not None or is_distributed(param) or is_wrapper(param):
         return False
@@ -23,6 +24,7 @@ def is_idle(param: torch.Tensor) -> bool:
         or param.dtype not in STORAGE
         or param.device.type not in ("cpu", "cuda")
         or param.layout != torch.strided
+        or param.is_inference()
         or _lacks_memory(param)
     )
 

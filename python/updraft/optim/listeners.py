@@ -2,7 +2,9 @@
 
 import enum
 
-from ..torch_private import DeviceContext, function_modes
+from torch.autograd import forward_ad
+
+from ..torch_private import DeviceContext, dual_level_of, function_modes
 from .adapter import listeners
 
 # The bits of `listeners`.
@@ -19,7 +21,8 @@ class Listening(enum.IntEnum):
     Attributes:
         NONE: none, or profilers, which see a step as one operator.
         MODES: modes, such as one that counts operators.
-        TRANSFORMS: transforms, such as those that record a graph or batch operators.
+        TRANSFORMS: transforms, such as those that record a graph, batch operators or compute
+            tangents.
     """
 
     NONE = 0
@@ -32,10 +35,16 @@ def _any_function_mode() -> bool:
     return any(type(mode) is not DeviceContext for mode in function_modes())
 
 
+def in_dual_level() -> bool:
+    """Whether operators may compute tangents by forward-mode AD."""
+    level: int = dual_level_of(forward_ad)
+    return level >= 0
+
+
 def listening() -> Listening:
     """Returns the kind of listener that this thread's operators have now."""
     found = listeners()
-    if found & _TRANSFORMS:
+    if found & _TRANSFORMS or in_dual_level():
         return Listening.TRANSFORMS
     if found & _DISPATCH_MODES or (found & _FUNCTION_MODES and _any_function_mode()):
         return Listening.MODES

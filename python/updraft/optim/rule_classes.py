@@ -29,7 +29,7 @@ class ShippedOptimizer(RuleOptimizer):
     def _hyper_places(self) -> Mapping[str, Place]:
         betas = [name for name in self.rule.hypers if is_beta(name)]
         return {
-            name: ("betas", betas.index(name)) if name in betas else name
+            name: ("betas", betas.index(name), len(betas)) if name in betas else name
             for name in self.rule.hypers
         }
 

@@ -63,8 +63,6 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                     f"the rule `{rule.name}` has no hyperparameter or static flag `{name}`; "
                     f"there are {', '.join(f'`{other}`' for other in known)}"
                 )
-            if name in rule.hypers and isinstance(options[name], str):
-                raise TypeError(f"hyperparameter `{name}` is {str}; give a number")
         self._correspond(numerics, storage)
         hypers = {name: value for name, value in known.items() if name not in rule.statics}
         # An entry of the groups, so that it is saved with them, for rules that use random numbers.

@@ -282,6 +282,7 @@ class _TorchSplitBucket(_Halves):
     """A parameter whose rules both run as operations of torch."""
 
     before: TorchBucket
+    after: TorchBucket
 
     def __init__(
         self,
@@ -294,16 +295,14 @@ class _TorchSplitBucket(_Halves):
         self.params = [param]
         self.numbers = [number]
         self._between, self._require = optimizer._between, optimizer._require
-        # The parameter's own `.grad` isn't written.
-        self.target = param.detach()
-        self.direction = torch.zeros_like(self.target)
+        self.direction = torch.zeros_like(param.detach())
 
         def bucket(rule: Correspondence, stepped: torch.Tensor) -> TorchBucket:
             states = optimizer._states
             return TorchBucket(rule, [param], [number], group, states, False, [stepped])
 
         self.before = bucket(correspondence, self.direction)
-        self.after = bucket(optimizer._update_of(param.shape), self.target)
+        self.after = bucket(optimizer._update_of(param.shape), param)
 
     def prepare(self, states: States) -> bool:
         """See `SteppedPart`. Delays the computation, so that one direction exists at a time."""
@@ -325,12 +324,17 @@ class _TorchSplitBucket(_Halves):
         """See `SteppedPart`."""
         if self.direction.grad is None:
             return
+        (param,) = self.params
+        # The parameter's own `.grad` isn't written. `detach` would drop tangents.
+        target = param.view_as(param)
+        self.after.stepped = [target]
         try:
             step(self.before, states)
             self.direction.grad = None
             self.direction.copy_(self._between(self.direction, self.group))
-            self.target.grad = self.direction
+            target.grad = self.direction
             step(self.after, states)
         finally:
-            self.direction.grad = self.target.grad = None
+            self.direction.grad = None
+            self.after.stepped = self.params
         torch.autograd.graph.increment_version(self.params)

@@ -113,6 +113,15 @@ def overlaps_itself(tensor: torch.Tensor) -> bool:
     return overlaps
 
 
+def require_mutable(param: torch.Tensor) -> None:
+    """Refuses a tensor of inference mode outside this mode, as torch does."""
+    if param.is_inference() and not torch.is_inference_mode_enabled():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
+            "a clone to get a normal tensor before doing inplace update."
+        )
+
+
 class StandIn:
     """A tensor with a parameter's memory, or with a copy of its values.
 
@@ -161,6 +170,7 @@ class StandIn:
         """Refuses a parameter that `store` can't write, before anything is stepped."""
         if self.overlaps:
             raise RuntimeError(OVERLAP)
+        require_mutable(self.param)
 
     def load(self) -> None:
         """Updates a copy from the parameter."""

@@ -14,7 +14,14 @@ from .buckets import require_storage
 from .correspondence import AS_DENSE, Correspondence, Group, reader, setting_choices, specialize
 from .devices import GradientScale
 from .rule_interface import RuleInterface
-from .stand_ins import OVERLAP, distributed_like, is_distributed, of_dtype, overlaps_itself
+from .stand_ins import (
+    OVERLAP,
+    distributed_like,
+    is_distributed,
+    of_dtype,
+    overlaps_itself,
+    require_mutable,
+)
 from .state_storage import require_state_types, scalar_dtype
 from .states import enter
 
@@ -48,11 +55,7 @@ def _require_writable(param: torch.Tensor, new: torch.Tensor) -> None:
     """Refuses a parameter that torch can't write in a step that autograd records."""
     if overlaps_itself(param):
         raise RuntimeError(OVERLAP)
-    if param.is_inference() and not torch.is_inference_mode_enabled():
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
-            "a clone to get a normal tensor before doing inplace update."
-        )
+    require_mutable(param)
     if not (param.requires_grad or new.requires_grad):
         return
     base = base_of_view(param) if is_view(param) else None

@@ -190,10 +190,10 @@ class Rprop(TorchClass, torch.optim.Rprop):
         rule="Rprop",
         hypers={
             "lr": "lr",
-            "etaminus": ("etas", 0),
-            "etaplus": ("etas", 1),
-            "step_size_min": ("step_sizes", 0),
-            "step_size_max": ("step_sizes", 1),
+            "etaminus": ("etas", 0, 2),
+            "etaplus": ("etas", 1, 2),
+            "step_size_min": ("step_sizes", 0, 2),
+            "step_size_max": ("step_sizes", 1, 2),
         },
         settings=flags("maximize"),
         states=("step", "prev", "step_size"),
@@ -227,7 +227,7 @@ class Adafactor(TorchClass, torch.optim.Adafactor):
         hypers={
             **same_names("lr", "beta2_decay"),
             "eps1": _first_epsilon,
-            "eps2": ("eps", 1),
+            "eps2": ("eps", 1, 2),
             **same_names("d", "weight_decay"),
         },
         settings=flags("maximize"),

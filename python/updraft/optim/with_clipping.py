@@ -24,6 +24,9 @@ def with_clipping(
     `optimizer.last_grad_norm` is the norm before clipping in the last step. Neither is in
     `state_dict`.
 
+    The step reads the norm as a number. So clipping is refused with `differentiable=True`, and
+    while torch traces or transforms its operators.
+
     Args:
         optimizer: an optimizer of this package.
         max_norm: the maximum norm after clipping.
@@ -33,7 +36,7 @@ def with_clipping(
         The optimizer that was given.
 
     Raises:
-        TypeError: the optimizer isn't one of this package.
+        TypeError: the optimizer isn't one of this package, or `max_norm` isn't a number.
         InvalidArgumentError: `max_norm` is negative or NaN.
 
     >>> import torch
