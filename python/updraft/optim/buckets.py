@@ -1,5 +1,8 @@
 """Parameters that one compiled rule steps together."""
 
+import itertools
+import operator
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,6 +33,7 @@ from .states import enter
 
 _STATE_TYPES = FLOATS | {"i8": torch.int8}
 _SCALE = ".scale"
+_take_fresh = operator.methodcaller("take_fresh")
 _LOCAL = ATTRIBUTES["local_tensor"].name
 
 
@@ -159,6 +163,8 @@ class Bucket:
         self.params = params
         self.numbers = numbers
         self.generation = states.generation
+        #: The parameters with states that `take_states` hasn't returned.
+        self.fresh: deque[int] = deque()
         compiled = rules or CompiledRules()
         self.dtype = dtype = params[0].dtype
         self.target = target = target_of(params[0])
@@ -378,8 +384,10 @@ class Bucket:
             enter(state, {part: copy}, self.generation)
 
     def take_states(self) -> Iterator[tuple[torch.Tensor, dict[str, Any]]]:
-        """Returns the states created since the last call, by parameter."""
-        fresh = self.stepper.take_fresh()
+        """See `StateSource`."""
+        # In one call of C, so that Ctrl-C can't come before they are kept.
+        self.fresh.extend(itertools.chain.from_iterable(map(_take_fresh, (self.stepper,))))
+        fresh = list(self.fresh)
         taken: list[dict[str, torch.Tensor]] = [{} for _ in fresh]
         for name in self.states:
             if name == "step":
@@ -391,6 +399,7 @@ class Bucket:
         for number, state in zip(fresh, taken, strict=True):
             if state:
                 yield self.params[number], state
+            self.fresh.popleft()
 
     def _states(self, fresh: list[int], name: str) -> tuple[Any, list[torch.Tensor]]:
         try:
