@@ -28,7 +28,14 @@ from .correspondence import (
 )
 from .devices import DeviceReadings, GradientScale, target_of
 from .rule_interface import RuleInterface
-from .state_storage import FLOATS, STORAGE, require_state_types, scalar_dtype
+from .state_storage import (
+    FLOATS,
+    STORAGE,
+    refusal_of_numbers,
+    require_complex_storage,
+    require_state_types,
+    scalar_dtype,
+)
 from .states import enter
 
 _STATE_TYPES = FLOATS | {"i8": torch.int8}
@@ -206,6 +213,8 @@ class Bucket:
             tensors = "all"
             specialize(make, choices)
         self._require_flags(initial)
+        if dtype.is_complex:
+            require_complex_storage(correspondence, self.rule)
         given = [states.of_param(param) or {} for param in (params if states else ())]
         if given:
             require_state_types(correspondence, self.rule, numbers, given)
@@ -326,13 +335,6 @@ class Bucket:
             if name + _SCALE in self.states:
                 self._bind_blocks(number, name, state)
                 continue
-            if name + _SCALE in state:
-                raise InvalidArgumentError(
-                    f"the state `{name}` is in blocks of codes, with their scales in "
-                    f"`{name + _SCALE}`, but the rule `{self.rule.name}` stores it as "
-                    f"{self.rule.states[name]} here; give the optimizer the `storage` that the "
-                    "state was made with"
-                )
             found = self._memory(number, given)
             value = self._stored(number, name, found)
             if value is not given and value is not getattr(given, _LOCAL, None):
@@ -374,11 +376,7 @@ class Bucket:
     def _bind_blocks(self, number: int, name: str, state: dict[str, Any]) -> None:
         stored = self.rule.states[name]
         if name + _SCALE not in state:
-            raise InvalidArgumentError(
-                f"the state `{name}` is not in blocks of codes, but the rule `{self.rule.name}` "
-                f"stores it as {stored} here; give the optimizer the `storage` that the state was "
-                "made with"
-            )
+            raise refusal_of_numbers(self.rule, name)
         copies = self.stepper.bind_blocks(number, name, stored, state[name], state[name + _SCALE])
         for part, copy in zip((name, name + _SCALE), copies, strict=True):
             enter(state, {part: copy}, self.generation)

@@ -16,7 +16,7 @@ from .correspondence import AS_DENSE, Correspondence, Group, reader, setting_cho
 from .devices import GradientScale
 from .rule_interface import RuleInterface
 from .stand_ins import OVERLAP, distributed_like, is_distributed, of_dtype, overlaps_itself
-from .state_storage import require_state_types, scalar_dtype
+from .state_storage import require_complex_storage, require_state_types, scalar_dtype
 from .states import enter
 
 
@@ -123,6 +123,8 @@ class TorchBucket:
 
         hypers = self._hypers(group)
         specialize(make, setting_choices(correspondence, group, self._numbers(hypers)))
+        if dtype.is_complex:
+            require_complex_storage(correspondence, self.rule)
         given = [states.of_param(param) or {} for param in (params if states else ())]
         if given:
             require_state_types(correspondence, self.rule, numbers, given)
