@@ -295,3 +295,38 @@ class TestCorrections:
         saved = stepped(optim.AdamW).state_dict()
         with pytest.raises(ValueError, match="but not `exp_avg_sq_correction`"):
             stepped(optim.AdamW, saved, storage={"state": "bf16_corrected"})
+
+
+class TestAdagrad:
+    """torch's constructor makes `sum` in f32."""
+
+    @pytest.mark.parametrize("stored", ["q8_linear", "q8_companded", "bf16_corrected"])
+    @pytest.mark.parametrize("name", ["sum", "state"])
+    @pytest.mark.parametrize("initial", [0.0, 0.1])
+    def test_types_of_two_tensors(self, stored, name, initial):
+        def make(params, **options):
+            return optim.Adagrad(params, initial_accumulator_value=initial, **options)
+
+        optimizer = stepped(make, count=3, storage={name: stored})
+        rule = updraft.load("Adagrad")
+        reference = stepped(
+            lambda params: updraft.optimizer(
+                rule,
+                params,
+                initial_accumulator_value=initial,
+                storage={"sum": stored},
+                numerics="torch",
+            ),
+            count=3,
+        )
+        for one, other in zip(optimizer.state, reference.state, strict=True):
+            assert one.equal(other)
+        resumed = stepped(make, optimizer.state_dict(), first=3, storage={name: stored})
+        straight = stepped(make, count=4, storage={name: stored})
+        assert_same(resumed, straight)
+
+    def test_others_have_a_sum_at_once(self):
+        params = parameters(shapes=[(3,)])
+        optimizer = optim.Adagrad(params, storage={"sum": "bf16"})
+        optimizer.share_memory()
+        assert optimizer.state[params[0]]["sum"].is_shared()

@@ -22,6 +22,8 @@ STORAGE = {dtype: name for name, dtype in FLOATS.items()} | {
     torch.complex64: "f32",
     torch.complex128: "f64",
 }
+#: The storage types that keep a state in two tensors.
+IN_TWO_TENSORS = {"q8_linear", "q8_companded", "bf16_corrected"}
 #: Endings of the second tensor's name, with descriptions for messages.
 _SECOND_TENSORS = {
     ".scale": "is in blocks of codes, with their scales in",
