@@ -242,7 +242,7 @@ class CompiledStep:
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state as `torch.optim.Optimizer.state_dict` does."""
-        packed = super().state_dict()  # type: ignore[misc]
+        packed: dict[str, Any] = super().state_dict()  # type: ignore[misc]
         # A hook may have returned another dict.
         if "state" in packed:
             packed["state"] = {

@@ -91,7 +91,7 @@ def refusal_of_numbers(rule: CompiledRule, name: str) -> InvalidArgumentError:
     )
 
 
-def name_codes(optimizer: torch.optim.Optimizer, packed: dict[str, Any]) -> None:
+def name_codes(optimizer: Any, packed: dict[str, Any]) -> None:
     """Adds the codes of states in blocks to the groups of a `state_dict`."""
     correspondence = _with_blocks(optimizer)
     if correspondence is None:
@@ -109,7 +109,7 @@ def name_codes(optimizer: torch.optim.Optimizer, packed: dict[str, Any]) -> None
             group[_CODES] = codes
 
 
-def require_codes(optimizer: torch.optim.Optimizer, packed: dict[str, Any]) -> None:
+def require_codes(optimizer: Any, packed: dict[str, Any]) -> None:
     """Refuses a `state_dict` with states in other codes. Older ones don't name them."""
     correspondence = _with_blocks(optimizer)
     if correspondence is None:
@@ -131,7 +131,7 @@ def drop_codes(groups: Iterable[Group]) -> None:
             del group[_CODES]
 
 
-def _with_blocks(optimizer: torch.optim.Optimizer) -> Correspondence | None:
+def _with_blocks(optimizer: Any) -> Correspondence | None:
     """Returns an optimizer's correspondence, or None if it doesn't store states in blocks."""
     correspondence: Correspondence | None = getattr(optimizer, "correspondence", None)
     chosen = correspondence.storage.values() if correspondence else ()
@@ -139,10 +139,10 @@ def _with_blocks(optimizer: torch.optim.Optimizer) -> Correspondence | None:
 
 
 def _codes_of(group: Group) -> dict[str, str]:
-    codes = group.get(_CODES)
+    codes: Any = group.get(_CODES)
     # A caller may have an entry of the same name.
     known = isinstance(codes, dict) and all(str(code).startswith("q8_") for code in codes.values())
-    return codes if known else {}
+    return dict(codes) if known else {}
 
 
 def require_state_types(
