@@ -20,6 +20,7 @@ class AssignedStates(ComparedStates):
         super().__init__()
         self.generation = generation
         self.mapping = mapping
+        self.sources: list[StateSource] = []
         self.settle()
 
     def __len__(self) -> int:
@@ -29,17 +30,26 @@ class AssignedStates(ComparedStates):
         """See `OptimizerState`."""
         return self.mapping.get(param)
 
-    def expect(self, source: StateSource) -> None:
-        """Enters the states of `source`."""
-        for param, made in source.take_states():
-            try:
-                state = self.mapping[param]
-            except KeyError:
-                state = self.mapping[param] = {}
-            state.update(made)
+    def expect(self, *sources: StateSource) -> None:
+        """Enters the states of sources."""
+        self.sources += [source for source in sources if source not in self.sources]
+        self.fill()
 
     def fill(self) -> None:
-        """See `OptimizerState`. Does nothing, because all states are entered already."""
+        """Enters the states that an exception kept `expect` from entering."""
+        while self.sources:
+            for param, made in self.sources[0].take_states():
+                try:
+                    state = self.mapping[param]
+                except KeyError:
+                    state = self.mapping[param] = {}
+                state.update(made)
+            del self.sources[0]
+
+    def look(self) -> None:
+        """See `ComparedStates`."""
+        self.fill()
+        super().look()
 
     def _compared(self) -> Iterable[tuple[Any, Any]]:
         return self.mapping.items()

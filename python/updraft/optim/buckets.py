@@ -1,5 +1,8 @@
 """Parameters that one compiled rule steps together."""
 
+import itertools
+import operator
+from collections import deque
 from collections.abc import Iterator
 from math import ldexp
 from typing import Any
@@ -26,11 +29,19 @@ from .correspondence import (
 )
 from .devices import DeviceReadings, GradientScale, target_of
 from .rule_interface import RuleInterface
-from .state_storage import FLOATS, STORAGE, require_state_types, scalar_dtype
+from .state_storage import (
+    FLOATS,
+    STORAGE,
+    refusal_of_numbers,
+    require_complex_storage,
+    require_state_types,
+    scalar_dtype,
+)
 from .states import enter
 
 _STATE_TYPES = FLOATS | {"i8": torch.int8}
 _SCALE = ".scale"
+_take_fresh = operator.methodcaller("take_fresh")
 _LOCAL = ATTRIBUTES["local_tensor"].name
 
 
@@ -160,6 +171,8 @@ class Bucket:
         self.params = params
         self.numbers = numbers
         self.generation = states.generation
+        #: The parameters with states that `take_states` hasn't returned.
+        self.fresh: deque[int] = deque()
         compiled = rules or CompiledRules()
         self.dtype = dtype = params[0].dtype
         self.target = target = target_of(params[0])
@@ -201,6 +214,8 @@ class Bucket:
             tensors = "all"
             specialize(make, choices)
         self._require_flags(initial)
+        if dtype.is_complex:
+            require_complex_storage(correspondence, self.rule)
         given = [states.of_param(param) or {} for param in (params if states else ())]
         if given:
             require_state_types(correspondence, self.rule, numbers, given)
@@ -322,13 +337,6 @@ class Bucket:
             if name + _SCALE in self.states:
                 self._bind_blocks(number, name, state)
                 continue
-            if name + _SCALE in state:
-                raise InvalidArgumentError(
-                    f"the state `{name}` is in blocks of codes, with their scales in "
-                    f"`{name + _SCALE}`, but the rule `{self.rule.name}` stores it as "
-                    f"{self.rule.states[name]} here; give the optimizer the `storage` that the "
-                    "state was made with"
-                )
             found = self._memory(number, given)
             value = self._stored(number, name, found)
             if value is not given and value is not getattr(given, _LOCAL, None):
@@ -370,18 +378,16 @@ class Bucket:
     def _bind_blocks(self, number: int, name: str, state: dict[str, Any]) -> None:
         stored = self.rule.states[name]
         if name + _SCALE not in state:
-            raise InvalidArgumentError(
-                f"the state `{name}` is not in blocks of codes, but the rule `{self.rule.name}` "
-                f"stores it as {stored} here; give the optimizer the `storage` that the state was "
-                "made with"
-            )
+            raise refusal_of_numbers(self.rule, name)
         copies = self.stepper.bind_blocks(number, name, stored, state[name], state[name + _SCALE])
         for part, copy in zip((name, name + _SCALE), copies, strict=True):
             enter(state, {part: copy}, self.generation)
 
     def take_states(self) -> Iterator[tuple[torch.Tensor, dict[str, Any]]]:
-        """Returns the states created since the last call, by parameter."""
-        fresh = self.stepper.take_fresh()
+        """See `StateSource`."""
+        # In one call of C, so that Ctrl-C can't come before they are kept.
+        self.fresh.extend(itertools.chain.from_iterable(map(_take_fresh, (self.stepper,))))
+        fresh = list(self.fresh)
         taken: list[dict[str, torch.Tensor]] = [{} for _ in fresh]
         for name in self.states:
             if name == "step":
@@ -393,6 +399,7 @@ class Bucket:
         for number, state in zip(fresh, taken, strict=True):
             if state:
                 yield self.params[number], state
+            self.fresh.popleft()
 
     def _states(self, fresh: list[int], name: str) -> tuple[Any, list[torch.Tensor]]:
         try:

@@ -34,7 +34,13 @@ from .stand_ins import (
     needs_operators,
     require_mutable,
 )
-from .state_storage import made_by_state_types, scalar_dtype
+from .state_storage import (
+    drop_codes,
+    made_by_state_types,
+    name_codes,
+    require_codes,
+    scalar_dtype,
+)
 from .states import Generation, OptimizerState
 from .step_hooks import hooked, opaque
 from .stepped_part import SteppedPart
@@ -243,13 +249,14 @@ class CompiledStep:
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state as `torch.optim.Optimizer.state_dict` does."""
-        packed = super().state_dict()  # type: ignore[misc]
+        packed: dict[str, Any] = super().state_dict()  # type: ignore[misc]
         # A hook may have returned another dict.
         if "state" in packed:
             packed["state"] = {
                 key: self.packed_state(value) if isinstance(value, dict) else value
                 for key, value in packed["state"].items()
             }
+            name_codes(self, packed)
         return packed
 
     def packed_state(self, state: Mapping[str, Any]) -> dict[str, Any]:
@@ -267,15 +274,19 @@ class CompiledStep:
             self._load(state_dict)
 
     def _load(self, state_dict: dict[str, Any]) -> None:
-        # Hooks may replace the dict. This one runs last.
         loading = [state_dict]
-        hook = self.register_load_state_dict_pre_hook(  # type: ignore[attr-defined]
-            lambda optimizer, given: loading.append(given)
-        )
+
+        # Hooks may replace the dict. This one runs last.
+        def take(optimizer: torch.optim.Optimizer, given: dict[str, Any]) -> None:
+            require_codes(self, given)
+            loading.append(given)
+
+        hook = self.register_load_state_dict_pre_hook(take)  # type: ignore[attr-defined]
         try:
             super().load_state_dict(state_dict)  # type: ignore[misc]
         finally:
             hook.remove()
+        drop_codes(self.param_groups)
         state_dict = loading[-1]
         saved = [number for group in state_dict["param_groups"] for number in group["params"]]
         params = [param for group in self.param_groups for param in group["params"]]

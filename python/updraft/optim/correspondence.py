@@ -119,9 +119,13 @@ class Correspondence:
         # The scales of a state in blocks follow it, and corrections come last.
         return sorted(having, key=lambda name: places.get(name.partition(".")[0], len(places)))
 
+    def chosen(self, name: str) -> Any:
+        """Returns the storage type that the user has chosen for a state, or None."""
+        return self.storage.get(name.partition(".")[0], self.storage.get("state"))
+
     def is_chosen(self, name: str) -> bool:
         """Whether the user has chosen the storage type of a state."""
-        return "state" in self.storage or name.partition(".")[0] in self.storage
+        return self.chosen(name) is not None
 
 
 def setting_choices(

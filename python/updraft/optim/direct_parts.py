@@ -48,5 +48,4 @@ class DirectParts:
 
     def expect(self, states: States) -> None:
         """Enters states that steps have created, now or on first access."""
-        for part in self._parts:
-            states.expect(part)
+        states.expect(*self._parts)

@@ -1,7 +1,7 @@
 """The types of states: existing states keep theirs, and new scalars have torch's."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -9,6 +9,7 @@ import torch
 from ..compiled_rule import CompiledRule
 from ..errors import InvalidArgumentError
 from .correspondence import Correspondence, Group
+from .rule_interface import RuleInterface
 
 FLOATS = {
     "f32": torch.float32,
@@ -21,6 +22,16 @@ STORAGE = {dtype: name for name, dtype in FLOATS.items()} | {
     torch.complex64: "f32",
     torch.complex128: "f64",
 }
+#: The storage types that keep a state in two tensors.
+IN_TWO_TENSORS = {"q8_linear", "q8_companded", "bf16_corrected"}
+#: Endings of the second tensor's name, with descriptions for messages.
+_SECOND_TENSORS = {
+    ".scale": "is in blocks of codes, with their scales in",
+    "_correction": "has corrections in",
+}
+_REMEDY = "; give the optimizer the `storage` that the state was made with"
+#: The entry of a packed parameter group that has the codes of states in blocks.
+_CODES = "storage"
 _Part = TypeVar("_Part")
 
 
@@ -43,13 +54,105 @@ class OtherStatesError(Exception):
         self.types = types
 
 
+def require_complex_storage(correspondence: Correspondence, rule: CompiledRule) -> None:
+    """Refuses storage types that torch has no complex numbers of.
+
+    Existing states in these types are pairs of numbers, so they aren't refused.
+    """
+    elements = RuleInterface(rule).element_states
+    for name, stored in rule.states.items():
+        chosen = correspondence.chosen(name)
+        if name in elements and chosen is not None and stored not in ("f32", "f64", "f16"):
+            raise InvalidArgumentError(
+                f"expected f32, f64 or f16 for the state `{name}` of complex parameters, "
+                f"got {chosen}"
+            )
+
+
+def _require_no_other_storage(rule: CompiledRule, state: Mapping[str, Any]) -> None:
+    """Refuses a state whose second tensor the rule doesn't read."""
+    types = {"param": rule.param_dtype, **rule.states}
+    for name, stored in types.items():
+        for ending, description in _SECOND_TENSORS.items():
+            second = name + ending
+            if second in state and second not in rule.stored_states:
+                what = "the parameter" if name == "param" else f"the state `{name}`"
+                raise InvalidArgumentError(
+                    f"{what} {description} `{second}`, but the rule `{rule.name}` stores it as "
+                    f"{stored} here{_REMEDY}"
+                )
+
+
+def refusal_of_numbers(rule: CompiledRule, name: str) -> InvalidArgumentError:
+    """Returns the error for a state without scales, which the rule stores in blocks."""
+    return InvalidArgumentError(
+        f"the state `{name}` is not in blocks of codes, but the rule `{rule.name}` stores it as "
+        f"{rule.states[name]} here{_REMEDY}"
+    )
+
+
+def name_codes(optimizer: Any, packed: dict[str, Any]) -> None:
+    """Adds the codes of states in blocks to the groups of a `state_dict`."""
+    correspondence = _with_blocks(optimizer)
+    if correspondence is None:
+        return
+    for group in packed["param_groups"]:
+        states = [packed["state"].get(number, {}) for number in group["params"]]
+        chosen = {
+            name: str(correspondence.chosen(name))
+            for state in states
+            for name in state
+            if name + ".scale" in state
+        }
+        codes = {name: code for name, code in chosen.items() if code.startswith("q8_")}
+        if codes:
+            group[_CODES] = codes
+
+
+def require_codes(optimizer: Any, packed: dict[str, Any]) -> None:
+    """Refuses a `state_dict` with states in other codes. Older ones don't name them."""
+    correspondence = _with_blocks(optimizer)
+    if correspondence is None:
+        return
+    for group in packed["param_groups"]:
+        for name, code in _codes_of(group).items():
+            mine = str(correspondence.chosen(name))
+            if mine != code and mine.startswith("q8_"):
+                raise InvalidArgumentError(
+                    f"the state `{name}` is in blocks of {code} codes, but the optimizer stores it "
+                    f"as {mine}{_REMEDY}"
+                )
+
+
+def drop_codes(groups: Iterable[Group]) -> None:
+    """Removes the entries of `name_codes` from loaded groups."""
+    for group in groups:
+        if _codes_of(group):
+            del group[_CODES]
+
+
+def _with_blocks(optimizer: Any) -> Correspondence | None:
+    """Returns an optimizer's correspondence, or None if it doesn't store states in blocks."""
+    correspondence: Correspondence | None = getattr(optimizer, "correspondence", None)
+    chosen = correspondence.storage.values() if correspondence else ()
+    return correspondence if any(str(each).startswith("q8_") for each in chosen) else None
+
+
+def _codes_of(group: Group) -> dict[str, str]:
+    codes: Any = group.get(_CODES)
+    # A caller may have an entry of the same name.
+    known = isinstance(codes, dict) and all(str(code).startswith("q8_") for code in codes.values())
+    return dict(codes) if known else {}
+
+
 def require_state_types(
     correspondence: Correspondence,
     rule: CompiledRule,
     numbers: Sequence[int],
     states: Sequence[Mapping[str, Any]],
 ) -> None:
-    """Refuses a rule that was compiled for types other than those of the states.
+    """Refuses states of another storage, and a rule that was compiled for types other than those of
+    the states.
 
     States whose type the user has chosen are converted, so they aren't checked.
 
@@ -61,8 +164,12 @@ def require_state_types(
 
     Raises:
         OtherStatesError: the rule must be compiled for other types.
-        InvalidArgumentError: a state's type isn't a storage type.
+        InvalidArgumentError: a state's type isn't a storage type, or the state has a second tensor
+            that the rule doesn't read.
     """
+    # The second rule of a split step has no states.
+    for state in states if correspondence.states != () else ():
+        _require_no_other_storage(rule, state)
     chosen = correspondence.storage
     if "state" in chosen:
         return
@@ -77,7 +184,7 @@ def require_state_types(
         found = {
             name: _type_of(number, name, value)
             for name, value in state.items()
-            if name in expected and isinstance(value, torch.Tensor) and name + ".scale" not in state
+            if name in expected and isinstance(value, torch.Tensor)
         }
         others.append({name: stored for name, stored in found.items() if stored != expected[name]})
     if any(others):

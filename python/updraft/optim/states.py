@@ -7,7 +7,7 @@ tensor, each step compares one number instead of looking at every parameter.
 import operator
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import torch
@@ -127,8 +127,10 @@ class ComparedStates:
 class StateSource(Protocol):
     """An object that creates states."""
 
-    def take_states(self) -> Iterable[tuple[torch.Tensor, dict[str, Any]]]:
-        """Returns the states created since the last call, by parameter."""
+    def take_states(self) -> Iterator[tuple[torch.Tensor, dict[str, Any]]]:
+        """Returns the created states by parameter. Those of a parameter are returned again unless
+        the caller asked for the next ones.
+        """
 
 
 class OptimizerState(ComparedStates, defaultdict[torch.Tensor, Any]):
@@ -169,11 +171,12 @@ class OptimizerState(ComparedStates, defaultdict[torch.Tensor, Any]):
         self.fill()
         return dict.get(self, param)
 
-    def expect(self, source: "StateSource") -> None:
-        """Enters the states of `source`, now or on first access."""
+    def expect(self, *sources: "StateSource") -> None:
+        """Enters the states of sources, now or on first access."""
         with self.entering:
-            if source not in self.sources:
-                self.sources.append(source)
+            for source in sources:
+                if self.filling or source not in self.sources:
+                    self.sources.append(source)
         # A user may hold a reference to one of the existing dicts.
         if dict.__len__(self):
             self.fill()
@@ -187,19 +190,20 @@ class OptimizerState(ComparedStates, defaultdict[torch.Tensor, Any]):
                 return
             self.filling = True
             try:
-                self._take(self.sources)
+                self._take()
             finally:
                 self.filling = False
 
-    def _take(self, sources: list[StateSource]) -> None:
-        self.sources = []
-        for source in sources:
-            for param, made in source.take_states():
+    def _take(self) -> None:
+        # Sources are removed last: an exception, such as Ctrl-C, must not lose their states.
+        for _ in range(len(self.sources)):
+            for param, made in self.sources[0].take_states():
                 state = dict.get(self, param)
                 if state is None:
                     dict.__setitem__(self, param, ParameterState.of(self.generation, made))
                 else:
                     enter(state, made, self.generation)
+            del self.sources[0]
 
     def _compared(self) -> Iterable[tuple[Any, Any]]:
         found = []

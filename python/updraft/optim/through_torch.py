@@ -1,7 +1,8 @@
 """Steps with operations of torch, generated from the same rule by `RuleDefinition.to_torch`."""
 
 import contextlib
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -22,7 +23,7 @@ from .stand_ins import (
     overlaps_itself,
     require_mutable,
 )
-from .state_storage import require_state_types, scalar_dtype
+from .state_storage import require_complex_storage, require_state_types, scalar_dtype
 from .states import enter
 
 
@@ -125,6 +126,8 @@ class TorchBucket:
 
         hypers = self._hypers(group)
         specialize(make, setting_choices(correspondence, group, self._numbers(hypers)))
+        if dtype.is_complex:
+            require_complex_storage(correspondence, self.rule)
         given = [states.of_param(param) or {} for param in (params if states else ())]
         if given:
             require_state_types(correspondence, self.rule, numbers, given)
@@ -133,15 +136,18 @@ class TorchBucket:
         self.states = correspondence.state_names(self.rule.states)
         # Step counts by parameter, for states without one.
         self.counts: dict[int, torch.Tensor] = {}
-        self.made: list[tuple[torch.Tensor, dict[str, Any]]] = []
+        self.made: deque[tuple[torch.Tensor, dict[str, Any]]] = deque()
         self.stepping: _Computed | None = None
         #: Whether an earlier part of the step writes memory of these parameters; None if unknown.
         self.follows: bool | None = None
 
-    def take_states(self) -> Iterable[tuple[torch.Tensor, dict[str, Any]]]:
-        """Returns the states created since the last call, by parameter."""
-        made, self.made = self.made, []
-        return [(param, state) for param, state in made if state]
+    def take_states(self) -> Iterator[tuple[torch.Tensor, dict[str, Any]]]:
+        """See `StateSource`."""
+        while self.made:
+            param, state = self.made[0]
+            if state:
+                yield param, state
+            self.made.popleft()
 
     def _hypers(self, group: Group) -> dict[str, Any]:
         return {name: read(group, self.dtype) for name, read in self.read_hypers.items()}

@@ -13,6 +13,7 @@ from ..torch_private import disable_dynamo
 from .compiled import CompiledStep
 from .conversion import counterpart
 from .documentation import Docstring
+from .state_storage import IN_TWO_TENSORS
 
 
 class _Signature:
@@ -64,6 +65,9 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
     def _choose(self, numerics: str, storage: Mapping[str, Any] | None) -> None:
         """Compiles the rule with these choices, so that the constructor refuses invalid ones."""
         self._correspond(numerics, storage)
+        # torch's Adagrad has made `sum`, in one tensor.
+        if IN_TWO_TENSORS.intersection(map(str, self.correspondence.storage.values())):
+            self.state.clear()
         self._compile(scaled=False)
 
     @property

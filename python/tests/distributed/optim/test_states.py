@@ -200,6 +200,13 @@ def test_rules_and_states_in_blocks():
     step(one, rrefs)
     assert_same(collect_parameters([*first, *second]), local)
     assert_same(collect_parameters(rrefs), local)
+    other = DistributedOptimizer("AdamW", rrefs, storage={"state": "q8_linear"})
+    refuses(
+        other,
+        saved,
+        "the state `exp_avg_sq` is in blocks of q8_companded codes, but the optimizer stores it as "
+        "q8_linear; give the optimizer the `storage` that the state was made with",
+    )
     plain = DistributedOptimizer("AdamW", rrefs)
     refuses(
         plain,

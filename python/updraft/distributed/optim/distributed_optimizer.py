@@ -13,6 +13,7 @@ from torch.distributed.rpc import PyRRef
 
 from ...caller_warnings import warn_caller
 from ...optim.correspondence import Group
+from ...optim.state_storage import drop_codes, name_codes, require_codes
 from ...optim.step_hooks import hooked
 from ..context_ids import require_context
 from ..turns import Turns
@@ -156,9 +157,11 @@ class DistributedOptimizer(torch.optim.Optimizer):
             # Torch packs states that aren't keyed by tensors unchanged.
             self.state = defaultdict(dict, merged)
             try:
-                return super().state_dict()
+                packed = super().state_dict()
             finally:
                 self.state = before
+        name_codes(self._execution.template, packed)
+        return packed
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads a `state_dict` of this class or of a local optimizer.
@@ -178,6 +181,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         loading = [state_dict]
 
         def without_states(_: Any, given: dict[str, Any]) -> dict[str, Any]:
+            require_codes(self._execution.template, given)
             loading.append(given)
             return given | {"state": {}}
 
@@ -185,6 +189,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         hook = self.register_load_state_dict_pre_hook(without_states)
         try:
             super().load_state_dict(state_dict)
+            drop_codes(self.param_groups)
             # An older file may lack an option.
             for group, known in zip(self.param_groups, before, strict=True):
                 for name, value in known.items():
