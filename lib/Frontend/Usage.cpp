@@ -75,8 +75,8 @@ bool updraft::mentionsMatrix(const Rule &rule) {
 bool updraft::dependsOnTensor(const Expr &expr, const ParsedFile &file) {
   // A function's parameter may have such a name, but only its argument matters.
   auto isInput = [](const Expr &inner) {
-    return inner.kind == ExprKind::Name &&
-           (inner.text == "param" || inner.text == "grad" || inner.text == "step");
+    return inner.kind == ExprKind::Name && (inner.text == "param" || inner.text == "grad" ||
+                                            inner.text == "step" || inner.text == "matrix");
   };
   auto isOfTensor = [](const Expr &inner) {
     const RuleFunction *function = findRuleFunction(inner.text);

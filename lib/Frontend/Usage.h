@@ -11,7 +11,7 @@ namespace updraft {
 /// Whether the rule mentions `matrix`, so that there are separate rules for matrices and vectors.
 bool mentionsMatrix(const Rule &rule);
 
-/// Whether a value depends on the tensor or the step, so that it must be computed at each step.
+/// Whether a value depends on the tensor, its class or the step, so that the step must compute it.
 bool dependsOnTensor(const Expr &expr, const ParsedFile &file);
 
 } // namespace updraft

@@ -307,3 +307,19 @@ def test_loading_what_is_no_file(adamw, tmp_path):
     assert optimizer.state(0) == {}
     with pytest.raises(updraft.FileError):
         optimizer.save(tmp_path / "no" / "folder")
+
+
+@pytest.mark.parametrize("over", ["", " over tensor"])
+@pytest.mark.parametrize("shapes", [[(1, 2)], [(3,)], [(1, 2), (3,)]])
+def test_initial_values_may_depend_on_the_class_of_tensors(over, shapes):
+    """In a group of one class of tensors, and in one of both."""
+    rule = updraft.compile(
+        f"rule R(lr = 1) {{ state m{over} = if matrix then 5 else 2 "
+        "update(param, grad) { next m = m + 1 next param = param - lr * m } }"
+    )
+    params = [numpy.zeros(shape, dtype="float32") for shape in shapes]
+    optimizer = updraft.ArrayOptimizer(rule, params)
+    for _ in range(2):
+        optimizer.step([numpy.ones_like(param) for param in params])
+    for param in params:
+        assert (param == (-11 if param.ndim == 2 else -5)).all()

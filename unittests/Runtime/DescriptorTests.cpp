@@ -215,7 +215,7 @@ TEST(Descriptor, RefusesOverlappingSlices) {
   EXPECT_EQ(problemOf(bytes), "slices of section 0 overlap");
   second.name = {0, 1u << 20};
   std::memcpy(bytes.data() + states.offset + states.stride, &second, sizeof(second));
-  EXPECT_EQ(problemOf(bytes).substr(0, 35), "a text ends at 1048576 of section 0,");
+  EXPECT_EQ(problemOf(bytes).substr(0, 35), "a text ends at 1048576 of section 0");
 }
 
 } // namespace

@@ -273,7 +273,7 @@ TEST(RuleInterface, RefusesInvalidStreams) {
   EXPECT_PROBLEM(adamw, rule.states[0].dtype = plan.streams[2].dtype = UPD_Q8_LINEAR,
                  "stream 2 has blocks, but no scales");
   EXPECT_PROBLEM(adamw, plan.streams.push_back({Kind::Scales, UPD_F32, Extent::Element}),
-                 "stream 3 has the scales of stream 0, which needs none");
+                 "stream 3 has the scales of stream 4, which needs none");
   EXPECT_PROBLEM(factored, std::swap(plan.streams[2], plan.streams[3]),
                  "stream 3 follows a temporary but is none");
   EXPECT_PROBLEM(factored, plan.streams[3].over = Extent::Element,
