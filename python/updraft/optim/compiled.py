@@ -5,7 +5,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
+from operator import attrgetter, is_
 from types import NoneType
 from typing import Any
 
@@ -130,16 +130,20 @@ class _CompiledGroup:
         _require_together(self.buckets)
         self.circumstances = optimizer._circumstances(scaled)
 
+    def _has_singles(self, params: list[torch.Tensor]) -> bool:
+        """Whether the parameters in `single` are those of `params`, which has the same length."""
+        place = self.single
+        return all(map(is_, map(self.params.__getitem__, place), map(params.__getitem__, place)))
+
     def current_settings(self, group: Group) -> list[Any]:
         return [*(read(group, None) for read in self.read_settings), self.sparse_of(group)]
 
     def is_taken(self, first: int, group: Group, circumstances: _Circumstances) -> bool:
         """Whether nothing has changed since `take`, the usual case. No other checks are needed."""
-        mine = self.params
         try:
             return (
                 self.taken == group
-                and all(mine[i] is group["params"][i] for i in self.single)
+                and self._has_singles(group["params"])
                 and self.first == first
                 and self.circumstances == circumstances
             )
@@ -163,7 +167,7 @@ class _CompiledGroup:
             return False
         return (
             same is True
-            and all(mine[i] is given[i] for i in self.single)
+            and self._has_singles(given)
             and self.first == first
             and self.circumstances == circumstances
             and self.seed == group.get("seed")
