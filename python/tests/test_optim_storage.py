@@ -40,6 +40,17 @@ def assert_same(first, second):
         assert all(map(torch.equal, one.values(), other.values()))
 
 
+def differentiable_from(stored):
+    """Returns a differentiable AdamW with states that were stored as `stored`, before its step."""
+    saved = stepped(optim.AdamW, storage={"exp_avg": stored}).state_dict()
+    saved["param_groups"][0]["differentiable"] = True
+    params = [param.clone() for param in parameters(shapes=[(300,), (20, 30)])]
+    optimizer = optim.AdamW(params, differentiable=True)
+    optimizer.load_state_dict(saved)
+    set_gradients(params, 0)
+    return optimizer
+
+
 class TestComplexParameters:
     @pytest.mark.parametrize(
         "stored",
@@ -238,12 +249,7 @@ class TestCodes:
         assert optimizer.param_groups[0]["storage"] == mine
 
     def test_differentiable_steps_refuse_codes(self):
-        saved = stepped(optim.AdamW, storage={"exp_avg": "q8_linear"}).state_dict()
-        saved["param_groups"][0]["differentiable"] = True
-        params = [param.clone() for param in parameters(shapes=[(300,), (20, 30)])]
-        optimizer = optim.AdamW(params, differentiable=True)
-        optimizer.load_state_dict(saved)
-        set_gradients(params, 0)
+        optimizer = differentiable_from("q8_linear")
         assert refusal_of(optimizer.step) == (
             "the state `exp_avg` is in blocks of codes, with their scales in `exp_avg.scale`, but "
             f"the rule `AdamW` stores it as f32 here{OF_ANOTHER}"
@@ -283,12 +289,7 @@ class TestCorrections:
             optimizer.load_state_dict(optimizer.state_dict())
 
     def test_differentiable_steps(self):
-        saved = stepped(optim.AdamW, storage={"exp_avg": "bf16_corrected"}).state_dict()
-        saved["param_groups"][0]["differentiable"] = True
-        params = [param.clone() for param in parameters(shapes=[(300,), (20, 30)])]
-        optimizer = optim.AdamW(params, differentiable=True)
-        optimizer.load_state_dict(saved)
-        set_gradients(params, 0)
+        optimizer = differentiable_from("bf16_corrected")
         assert "`exp_avg_correction`" in refusal_of(optimizer.step)
 
     def test_states_without_them_are_refused(self):
