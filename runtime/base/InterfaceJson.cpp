@@ -10,25 +10,7 @@
 using namespace updraft::runtime;
 using nlohmann::ordered_json;
 
-static const char *wordOf(Extent over) {
-  switch (over) {
-  case Extent::Group:
-    return "group";
-  case Extent::Tensor:
-    return "tensor";
-  case Extent::Batch:
-    return "batch";
-  case Extent::Row:
-    return "row";
-  case Extent::Column:
-    return "column";
-  case Extent::Element:
-    return "element";
-  }
-  return "";
-}
-
-static const char *wordOf(TensorClass tensors) {
+static const char *nameOfClass(TensorClass tensors) {
   return tensors == TensorClass::Any ? "any" : tensors == TensorClass::Vector ? "vector" : "matrix";
 }
 
@@ -42,9 +24,9 @@ static ordered_json jsonOf(const HyperInterface &hyper) {
 static ordered_json jsonOf(const StateInterface &state) {
   ordered_json json{{"name", state.name}, {"dtype", nameOf(state.dtype)}};
   if (state.over != Extent::Element)
-    json["over"] = wordOf(state.over);
+    json["over"] = nameOf(state.over);
   if (state.tensors != TensorClass::Any)
-    json["for"] = wordOf(state.tensors);
+    json["for"] = nameOfClass(state.tensors);
   if (state.fromStep)
     json["from_step"] = true;
   return json;
@@ -73,7 +55,7 @@ static ordered_json jsonOf(const RuleInterface &rule, const StreamInterface &str
         return rule.states[blocks.state].name + ".scale";
     return nullptr;
   case Kind::Temporary:
-    return {{"dtype", nameOf(stream.dtype)}, {"over", wordOf(stream.over)}};
+    return {{"dtype", nameOf(stream.dtype)}, {"over", nameOf(stream.over)}};
   }
   return nullptr;
 }
@@ -82,13 +64,13 @@ static ordered_json jsonOf(const PassInterface &pass, uint32_t number) {
   auto reductions = ordered_json::array();
   for (const ReductionInterface &reduction : pass.reductions) {
     ordered_json json{{"kind", reduction.kind == ReductionInterface::Kind::Max ? "max" : "sum"},
-                      {"over", wordOf(reduction.over)}};
+                      {"over", nameOf(reduction.over)}};
     if (!isScalar(reduction.over))
       json["into"] = reduction.into;
     reductions.push_back(std::move(json));
   }
   return {{"pass", number},
-          {"over", wordOf(pass.over)},
+          {"over", nameOf(pass.over)},
           {"loop", pass.isMatrix    ? "matrix"
                    : pass.isBatches ? "batch"
                                     : "flat"},
@@ -108,9 +90,9 @@ static ordered_json jsonOf(const RuleInterface &rule, const PlanInterface &plan)
     else
       sequence.push_back(
           {{"prologue", stage.index}, {"rows_by", stage.byTensor ? "tensor" : "step"}});
-  return {{"for", wordOf(plan.tensors)},    {"prefix", plan.prefix},
-          {"row_scalars", plan.rowScalars}, {"random", plan.usesRandom},
-          {"prologues", plan.prologues},    {"streams", std::move(streams)},
+  return {{"for", nameOfClass(plan.tensors)}, {"prefix", plan.prefix},
+          {"row_scalars", plan.rowScalars},   {"random", plan.usesRandom},
+          {"prologues", plan.prologues},      {"streams", std::move(streams)},
           {"sequence", std::move(sequence)}};
 }
 
@@ -128,7 +110,7 @@ std::string RuleInterface::json() const {
   for (const StateInterface &state : states)
     json["states"].push_back(jsonOf(state));
   if (dependsOn != Extent::Element)
-    json["depends_on"] = wordOf(dependsOn);
+    json["depends_on"] = nameOf(dependsOn);
   json["hypers"] = ordered_json::array();
   for (const HyperInterface &hyper : hypers)
     json["hypers"].push_back(jsonOf(hyper));

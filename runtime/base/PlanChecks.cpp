@@ -12,22 +12,8 @@ using namespace updraft::runtime;
 static constexpr uint32_t maxRowScalars = 1 << 16;
 
 /// Includes the article.
-static const char *textOf(Extent over) {
-  switch (over) {
-  case Extent::Group:
-    return "a group";
-  case Extent::Tensor:
-    return "a tensor";
-  case Extent::Batch:
-    return "a batch";
-  case Extent::Row:
-    return "a row";
-  case Extent::Column:
-    return "a column";
-  case Extent::Element:
-    return "an element";
-  }
-  return "";
+static std::string textOf(Extent over) {
+  return fmt::format("{} {}", over == Extent::Element ? "an" : "a", nameOf(over));
 }
 
 static const char *loopOf(const PassInterface &pass) {

@@ -6,10 +6,36 @@
 
 using namespace updraft::runtime;
 
+const char *updraft::runtime::nameOf(Extent over) {
+  switch (over) {
+  case Extent::Group:
+    return "group";
+  case Extent::Tensor:
+    return "tensor";
+  case Extent::Batch:
+    return "batch";
+  case Extent::Row:
+    return "row";
+  case Extent::Column:
+    return "column";
+  case Extent::Element:
+    return "element";
+  }
+  return "";
+}
+
 size_t PassInterface::scalarReductions() const {
   return static_cast<size_t>(
       std::count_if(reductions.begin(), reductions.end(),
                     [](const ReductionInterface &reduction) { return isScalar(reduction.over); }));
+}
+
+bool PlanInterface::usesRows() const {
+  return std::any_of(
+             streams.begin(), streams.end(),
+             [](const StreamInterface &stream) { return stream.over != Extent::Element; }) ||
+         std::any_of(passes.begin(), passes.end(),
+                     [](const PassInterface &pass) { return pass.isMatrix; });
 }
 
 std::vector<ReductionInterface::Kind> PlanInterface::groupReductions() const {

@@ -25,6 +25,9 @@ enum class Extent : uint8_t {
   Element = UPD_EXTENT_ELEMENT
 };
 
+/// The word of the extent in the language: "element".
+const char *nameOf(Extent over);
+
 inline bool isScalar(Extent over) { return over == Extent::Group || over == Extent::Tensor; }
 
 /// As upd_tensors: all, those with fewer than two dimensions, or those with two or more.
@@ -118,6 +121,8 @@ struct PlanInterface {
     return std::span(streams).subspan(firstTemporary);
   }
 
+  /// Whether the plan depends on the positions of rows and columns in memory.
+  bool usesRows() const;
   /// The reductions over groups, of all passes in order.
   std::vector<ReductionInterface::Kind> groupReductions() const;
   ScalarReductions scalarReductions() const;

@@ -65,14 +65,8 @@ static std::string problemOfScalars(const RuleInterface &rule) {
 }
 
 bool RuleInterface::usesRows() const {
-  auto isOverRows = [](const StateInterface &state) {
-    return state.over == Extent::Row || state.over == Extent::Column;
-  };
-  auto hasShape = [](const PassInterface &pass) { return pass.isMatrix || pass.isBatches; };
-  return std::any_of(states.begin(), states.end(), isOverRows) ||
-         std::any_of(plans.begin(), plans.end(), [&](const PlanInterface &plan) {
-           return std::any_of(plan.passes.begin(), plan.passes.end(), hasShape);
-         });
+  return std::any_of(plans.begin(), plans.end(),
+                     [](const PlanInterface &plan) { return plan.usesRows(); });
 }
 
 std::string updraft::runtime::problemOf(const RuleInterface &rule) {

@@ -53,7 +53,7 @@ struct RuleInterface {
   std::vector<PlanInterface> plans;   // one for all tensors, or one for each class
   std::vector<DerivedInterface> derived;
 
-  /// Whether a state or a pass is over rows, columns or batches.
+  /// Whether one of the plans uses rows.
   bool usesRows() const;
 
   /// Reads a descriptor (updraft-c/descriptor.h) that may be damaged. UPD_INVALID_ARGUMENT: the

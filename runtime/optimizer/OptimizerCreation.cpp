@@ -92,15 +92,6 @@ Status Optimizer::addParam(const upd_tensor &tensor, const char *name, uint32_t 
   return choosePlan(params.back());
 }
 
-/// Whether a plan depends on the positions of rows and columns in memory.
-static bool usesRows(const PlanInterface &plan) {
-  return std::any_of(
-             plan.streams.begin(), plan.streams.end(),
-             [](const StreamInterface &stream) { return stream.over != Extent::Element; }) ||
-         std::any_of(plan.passes.begin(), plan.passes.end(),
-                     [](const PassInterface &pass) { return pass.isMatrix; });
-}
-
 static bool hasRowMajorMatrices(const TensorLayout &layout) {
   const int32_t columns = layout.rank - 1, rows = layout.rank - 2;
   if (layout.elements == 0)
@@ -121,7 +112,7 @@ Status Optimizer::choosePlan(Param &param) const {
         param.layout.rank == 1 ? "1 dimension" : fmt::format("{} dimensions", param.layout.rank),
         interface().name, own == TensorClass::Vector ? "two or more" : "less than two"));
   param.plan = static_cast<uint32_t>(found - plans.begin());
-  if (own == TensorClass::Matrix && usesRows(*found) && !hasRowMajorMatrices(param.layout)) {
+  if (own == TensorClass::Matrix && found->usesRows() && !hasRowMajorMatrices(param.layout)) {
     upd_tensor tensor{};
     tensor.shape = param.layout.shape;
     tensor.strides = param.layout.strides;
