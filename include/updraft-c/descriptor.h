@@ -9,8 +9,8 @@
  * the descriptor's start, and each section starts at a multiple of 8. A descriptor has no pointers,
  * so it is valid wherever it lies.
  *
- * A record refers to records of another section by a upd_slice, and to text by a upd_text. All
- * slices of a section together have no more records than the section.
+ * A record refers to records of another section by a upd_slice, and to text by a upd_text. The
+ * slices of a section have at most as many records as the section, all together.
  *
  * Versions. A change that older readers would misunderstand raises `major`: a reader refuses other
  * values. So does a change of the functions and units in updraft-c/kernel.h and
@@ -18,9 +18,9 @@
  *   a new section       Written only if it has records. A reader skips a section of a kind that it
  *                       doesn't know. It refuses the descriptor instead if the section has the flag
  *                       UPD_SECTION_REQUIRED.
- *   a new member        At the end of a record, which raises `stride`; records have no padding. A
- *                       reader uses the members that it knows. In a shorter record, of an older
- *                       compiler, the others are 0.
+ *   a new member        It is added at the end of a record and raises `stride`. Records have no
+ *                       padding. A reader uses the members that it knows. If an older compiler
+ *                       wrote a shorter record, the missing members are 0.
  *   a new enum value or flag bit
  *                       A reader refuses a value or bit that it doesn't know.
  *===---------------------------------------------------------------------------------------===*/

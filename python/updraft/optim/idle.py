@@ -1,4 +1,4 @@
-"""Parameters that have no gradient, and that a compiled rule can't step."""
+"""Parameters without gradients that no compiled rule supports."""
 
 import torch
 from torch.nn.parameter import is_lazy

@@ -55,7 +55,7 @@ class OtherStatesError(Exception):
 
 
 def require_complex_storage(correspondence: Correspondence, rule: CompiledRule) -> None:
-    """Refuses storage types that torch has no complex numbers of.
+    """Refuses storage types for which torch lacks a complex type.
 
     Existing states in these types are pairs of numbers, so they aren't refused.
     """
