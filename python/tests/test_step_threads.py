@@ -148,6 +148,24 @@ def test_states_that_another_thread_assigns_during_a_step():
     assert assigned[param]["momentum_buffer"].tolist() == [6.0] * 3
 
 
+def test_hyperparameter_that_another_thread_corrects_during_a_step():
+    param = torch.nn.Parameter(torch.zeros(3))
+    param.grad = torch.ones(3)
+    optimizer = optim.SGD([param], lr=1.0)
+    optimizer.step()
+
+    class Refused:
+        """Refuses conversion to a number, and replaces itself by a number in the group."""
+
+        def __float__(self):
+            optimizer.param_groups[0]["lr"] = 0.5
+            raise TypeError("not a number")
+
+    optimizer.param_groups[0]["lr"] = Refused()
+    optimizer.step()
+    assert param.tolist() == [-1.5] * 3
+
+
 def refused_rate(optimizer, params):
     group = optimizer.param_groups[0]
     for lr in ("fast", 1e-3):

@@ -253,12 +253,17 @@ class Bucket:
     def hypers(self, group: Group, factor: float | GradientScale | None) -> list[float]:
         """Reads the hyperparameters, which may be tensors of one element."""
         try:
-            # Like `float`, but refuses text.
-            values = [ldexp(read(group, self.dtype), 0) for read in self.read_hypers]
+            values = self._numbers(group)
         except (LookupError, TypeError):
+            # Another thread may correct the group, so check and read the same copy.
+            group = dict(group)
             require_hypers(self.places, group, self.dtype)
-            raise
+            values = self._numbers(group)
         return values if factor is None else [*_scaling(factor), *values]
+
+    def _numbers(self, group: Group) -> list[float]:
+        # Like `float`, but refuses text.
+        return [ldexp(read(group, self.dtype), 0) for read in self.read_hypers]
 
     def _require_flags(self, values: list[float]) -> None:
         """Refuses values that need another compiled rule."""
