@@ -132,12 +132,12 @@ typedef struct upd_derived_record {
   uint32_t message; /* of the requirement that refuses other values */
 } upd_derived_record;
 
-enum { UPD_PLAN_RANDOM = 1 }; /* a pass uses the seed */
+enum { UPD_PLAN_RANDOM = 1 }; /* a sweep uses the seed */
 
 /* One plan for all tensors, or one for vectors and one for matrices. Both have the same reductions
  * over the group. */
 typedef struct upd_plan_record {
-  upd_text prefix; /* the names of its functions start with it: AdamW_prologue0, AdamW_pass0 */
+  upd_text prefix; /* the names of its functions start with it: AdamW_prologue0, AdamW_sweep0 */
   upd_tensors tensors;
   uint32_t flags;
   uint32_t row_scalars; /* values in a row, with the skip flag */
@@ -164,16 +164,16 @@ typedef struct upd_stream_record {
 typedef enum upd_stage_kind UPD_INT32 { UPD_STAGE_PROLOGUE = 0, UPD_STAGE_PASS = 1 } upd_stage_kind;
 
 typedef enum upd_loop UPD_INT32 {
-  UPD_LOOP_FLAT = 0,   /* a range counts what the pass is over */
+  UPD_LOOP_FLAT = 0,   /* a range counts what the sweep is over */
   UPD_LOOP_MATRIX = 1, /* a range counts blocks of UPD_BLOCK_ROWS rows */
-  UPD_LOOP_BATCH = 2   /* a range counts batches, and the pass is over their rows or columns */
+  UPD_LOOP_BATCH = 2   /* a range counts batches, and the sweep is over their rows or columns */
 } upd_loop;
 
 /* A row of the prologue depends on the tensor. Without it, tensors of a group with the same step
- * count and `first` have the same row. A pass doesn't have the flag. */
+ * count and `first` have the same row. A sweep doesn't have the flag. */
 enum { UPD_PROLOGUE_BY_TENSOR = 1 };
 
-/* Prologues and passes are numbered separately, in the order in which they run. The members after
+/* Prologues and sweeps are numbered separately, in the order in which they run. The members after
  * `flags` are 0 for a prologue. The slices are of the index section, and list the plan's streams.
  */
 typedef struct upd_stage_record {
@@ -183,7 +183,7 @@ typedef struct upd_stage_record {
   upd_loop loop;
   upd_slice reads;
   upd_slice writes;
-  upd_slice makes; /* temporaries that the pass writes first */
+  upd_slice makes; /* temporaries that the sweep writes first */
   upd_slice reductions;
 } upd_stage_record;
 

@@ -1,10 +1,10 @@
 /*===- updraft-c/gpu_kernel.h - The interface of code compiled for GPUs -----------*- C -*-===*
- * A rule that is compiled for a GPU has kernels in one module instead of the prologues and passes
+ * A rule that is compiled for a GPU has kernels in one module instead of the prologues and sweeps
  * of updraft-c/kernel.h. Names, numbers and meaning are the same, and so is the descriptor of
  * them. R_initial and R_validate stay on the host.
  *
  *   R_prologue0(const upd_gpu_tensor *tensors, int64_t count)
- *   R_pass0(const upd_gpu_chunk *chunks, int64_t count, void *const *streams, const void *rows,
+ *   R_sweep0(const upd_gpu_chunk *chunks, int64_t count, void *const *streams, const void *rows,
  *           double *partials, const upd_site *sites)
  *
  * Every pointer is to memory of the GPU. Kernels are launched in one dimension, with
@@ -37,7 +37,7 @@ typedef struct upd_gpu_tensor {
   double *next_scalars;
 } upd_gpu_tensor;
 
-/* `loop` of a pass, and what a stream has one value for. */
+/* `loop` of a sweep, and what a stream has one value for. */
 typedef enum upd_gpu_loop { UPD_GPU_FLAT, UPD_GPU_MATRIX, UPD_GPU_BATCH } upd_gpu_loop;
 typedef enum upd_gpu_extent {
   UPD_GPU_ELEMENTS,
@@ -47,9 +47,9 @@ typedef enum upd_gpu_extent {
   UPD_GPU_SCALES /* blocks of UPD_QUANT_BLOCK elements of a row or tensor */
 } upd_gpu_extent;
 
-/* A part of one tensor, with units as in upd_range. A chunk of a flat pass has up to
- * UPD_LEAF_ELEMENTS values, from a multiple of that on; a chunk of a matrix pass is one block, and
- * of a pass by batches one batch. */
+/* A part of one tensor, with units as in upd_range. A chunk of a flat sweep has up to
+ * UPD_LEAF_ELEMENTS values, from a multiple of that on; a chunk of a matrix sweep is one block, and
+ * of a sweep by batches one batch. */
 typedef struct upd_gpu_chunk {
   int64_t begin;
   int64_t end;
@@ -58,10 +58,10 @@ typedef struct upd_gpu_chunk {
                       from scales of blocks and streams of one value */
 } upd_gpu_chunk;
 
-/* The arguments of a pass:
- *   chunks    `count` chunks. A block of threads runs one at a time, or eight if the pass has
+/* The arguments of a sweep:
+ *   chunks    `count` chunks. A block of threads runs one at a time, or eight if the sweep has
  *             reductions, rows, batches or states in blocks
- *   streams   those of tensor t, as in upd_pass_function, from entry t * streams of the plan on
+ *   streams   those of tensor t, as in upd_sweep_function, from entry t * streams of the plan on
  *   rows      that of tensor t, from value t * `row_scalars` of the plan on. If its skip flag is
  *             set, the tensor is left alone
  *   partials  those of chunk c, one value per reduction over a tensor or group, from c * reductions

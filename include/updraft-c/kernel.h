@@ -1,10 +1,10 @@
 /*===- updraft-c/kernel.h - The interface of compiled code ------------------------*- C -*-===*
  * The functions in the object file of a rule, as the runtime calls them. A function writes only
  * what its comment says, and any number of threads may run it at once. Host functions call C
- * maths functions; passes call nothing outside the object.
+ * maths functions; sweeps call nothing outside the object.
  *
  * The object of a rule R has R_initial, R_validate, and R_descriptor, which describes it
- * (updraft-c/descriptor.h). Its plan is a sequence of prologues and passes. There is one plan
+ * (updraft-c/descriptor.h). Its plan is a sequence of prologues and sweeps. There is one plan
  * for all tensors, or one for vectors and one for matrices. The names of a plan's functions start
  * with R, or with R_matrix for the second of two plans. Declarations for a rule R that is linked by
  * hand:
@@ -13,7 +13,7 @@
  *   int32_t R_validate(const double *hyper);
  *   void R_prologue0(const double *hyper, const double *per_tensor, const double *reduced,
  *                    const double *scalars, void *row, double *next_scalars);
- *   void R_pass0(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
+ *   void R_sweep0(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
  *                double *partials, const upd_site *sites);
  *
  * A tensor of two or more dimensions is batches x rows x columns: its last two dimensions are rows
@@ -30,7 +30,7 @@ extern "C" {
 
 /* The units of the reduction tree. The bits of a result depend on them. */
 enum {
-  UPD_LEAF_ELEMENTS = 8192, /* elements of a leaf; a range of a flat pass starts at a multiple */
+  UPD_LEAF_ELEMENTS = 8192, /* elements of a leaf; a range of a flat sweep starts at a multiple */
   UPD_BLOCK_ROWS = 64,      /* rows of a block of a matrix; the last of a batch may be shorter */
   UPD_LANES = 128           /* partial sums of a leaf or block */
 };
@@ -46,7 +46,7 @@ enum {
   UPD_TENSOR_FACTS = 6       /* the number of these values */
 };
 
-/* The tensor that a pass runs over, for its random numbers and sizes. */
+/* The tensor that a sweep runs over, for its random numbers and sizes. */
 typedef struct upd_site {
   uint64_t seed;
   uint64_t step;   /* as UPD_TENSOR_STEP */
@@ -61,14 +61,14 @@ typedef void (*upd_initial_function)(const double *hyper, double *initial);
 /* Returns the index of the first requirement that `hyper` breaks, or -1. */
 typedef int32_t (*upd_validate_function)(const double *hyper);
 
-/* Evaluates scalars between passes and writes them to `row`, as values of the compute type. row[0]
+/* Evaluates scalars between sweeps and writes them to `row`, as values of the compute type. row[0]
  * is nonzero if the step is skipped. The results of all prologues of the plan follow, flags as 0
  * and 1. A prologue writes its own results. The one that defines the skip flag writes it; if that
  * is not the first prologue, the first writes 0.
  *   per_tensor    UPD_TENSOR_FACTS values. If the interface says that a prologue's rows are by
  *                 step, it reads only those that the group shares: STEP, FIRST, GROUP_SIZE.
  *   reduced       one value for each reduction over a tensor or group, in the order of the plan's
- *                 passes; those of earlier passes are defined
+ *                 sweeps; those of earlier sweeps are defined
  *   scalars       the scalar states of the plan, in order, before the step
  *   next_scalars  their values after the step; a prologue writes those that are its results
  * All but `row` may be null if the rule has none. Instead of calling a prologue by step again, the
@@ -77,18 +77,17 @@ typedef void (*upd_prologue_function)(const double *hyper, const double *per_ten
                                       const double *reduced, const double *scalars, void *row,
                                       double *next_scalars);
 
-/* A part of one tensor, empty if begin == end. The units depend on the pass:
- *   flat    elements, rows, columns or batches, as the pass is over them, counted over all batches;
- *           `begin` is a multiple of UPD_LEAF_ELEMENTS
- *   matrix  blocks; a batch has B = ceil(rows / UPD_BLOCK_ROWS) of them, and block k consists of
- *           the rows of batch k / B from (k mod B) * UPD_BLOCK_ROWS on
- *   batch   batches, with all their rows or columns */
+/* A part of one tensor, empty if begin == end. The units depend on the sweep:
+ *   flat    elements, rows, columns or batches, as the sweep is over them, counted over all
+ * batches; `begin` is a multiple of UPD_LEAF_ELEMENTS matrix  blocks; a batch has B = ceil(rows /
+ * UPD_BLOCK_ROWS) of them, and block k consists of the rows of batch k / B from (k mod B) *
+ * UPD_BLOCK_ROWS on batch   batches, with all their rows or columns */
 typedef struct upd_range {
   int64_t begin;
   int64_t end;
 } upd_range;
 
-/* Runs a pass over one range in each of `count` tensors that have the same row.
+/* Runs a sweep over one range in each of `count` tensors that have the same row.
  *
  * `streams` has one entry for each stream of the plan and tensor, tensor by tensor, in the order in
  * which the descriptor lists them. Each entry points to element 0 of the
@@ -97,18 +96,18 @@ typedef struct upd_range {
  *   row stream     row r of batch b is at b * rows + r
  *   column stream  column c of batch b is at b * columns + c
  *   batch stream   batch b is at b
- *   blocks         the entry of the state is its codes; in a matrix pass the scale of block k of
+ *   blocks         the entry of the state is its codes; in a matrix sweep the scale of block k of
  *                  row r, counted over all batches, is at
  *                  r * ceil(columns / UPD_QUANT_BLOCK) + k
  *
  * Reductions over a tensor or group are written to `partials`: for each leaf or block of the
- * ranges, in order, one value for each such reduction of the pass, in order. A reduction over rows
+ * ranges, in order, one value for each such reduction of the sweep, in order. A reduction over rows
  * or batches is complete in its temporary. A reduction over columns has `columns` values for each
- * block in its temporary, those of block k from k * columns on. A pass writes all of this in its
+ * block in its temporary, those of block k from k * columns on. A sweep writes all of this in its
  * ranges, and reads none of it before. `partials` and `sites` (one per tensor) may be null if the
- * pass doesn't use them. */
-typedef void (*upd_pass_function)(const void *row, void *const *streams, const upd_range *ranges,
-                                  int64_t count, double *partials, const upd_site *sites);
+ * sweep doesn't use them. */
+typedef void (*upd_sweep_function)(const void *row, void *const *streams, const upd_range *ranges,
+                                   int64_t count, double *partials, const upd_site *sites);
 
 #ifdef __cplusplus
 }

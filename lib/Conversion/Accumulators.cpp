@@ -1,7 +1,7 @@
 //===- Accumulators.cpp - The lanes that a reduction adds to ----------------------------------===//
 // The lanes are in memory. An iteration adds to a few lanes and returns to the same ones only after
 // all others, so their stores have long finished. Operations on all lanes are separate functions
-// with loops: inlined at each use, they would take longer to compile than the rest of a pass.
+// with loops: inlined at each use, they would take longer to compile than the rest of a sweep.
 
 #include "Accumulators.h"
 

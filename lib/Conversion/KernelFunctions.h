@@ -17,20 +17,20 @@ void buildValidateFunction(mlir::OpBuilder &builder, const PlanInterface &interf
 /// Returns the prologues of a plan, or a single null if it has none.
 llvm::SmallVector<PrologueOp> prologuesOf(PlanOp plan);
 
-/// Builds R_prologue`index`, for passes over vectors of `lanes` elements. If the plan has no
+/// Builds R_prologue`index`, for sweeps over vectors of `lanes` elements. If the plan has no
 /// prologue, `prologue` is null and the function reports that no step is skipped.
 void buildPrologueFunction(mlir::OpBuilder &builder, const PlanInterface &interface,
                            PrologueOp prologue, unsigned index, unsigned lanes);
 
-/// The layout of a pass for a CPU.
+/// The layout of a sweep for a CPU.
 struct LoopShape {
   unsigned lanes = 1;         ///< elements in one vector of the compute type
   bool maskRemainder = false; ///< masked accesses for the last elements, else one at a time
 };
 
-/// Builds R_pass`index`.
-mlir::LogicalResult buildPassFunction(mlir::OpBuilder &builder, const PlanInterface &interface,
-                                      PassOp pass, unsigned index, LoopShape shape);
+/// Builds R_sweep`index`.
+mlir::LogicalResult buildSweepFunction(mlir::OpBuilder &builder, const PlanInterface &interface,
+                                       SweepOp sweep, unsigned index, LoopShape shape);
 
 } // namespace updraft
 

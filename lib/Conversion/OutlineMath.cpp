@@ -1,6 +1,6 @@
 //===- OutlineMath.cpp - Outlines elementary functions ----------------------------------------===//
 // An elementary function expands to some hundred operations. Host functions compute few values and
-// are not optimised, and a pass with many elementary functions would take too long to compile.
+// are not optimised, and a sweep with many elementary functions would take too long to compile.
 // Their functions are therefore compiled once for each module, and called.
 
 #include "Updraft/Transforms/ExpandMath.h"
@@ -52,7 +52,7 @@ private:
     symbols.insert(function, module->getRegion(0).front().begin());
     function.setPrivate();
     // Scalar functions are called by host functions, which are not optimised either, and for the
-    // last elements of a pass.
+    // last elements of a sweep.
     function->setAttr("passthrough", vector ? builder.getStrArrayAttr({"noinline"})
                                             : builder.getStrArrayAttr({"optnone", "noinline"}));
     function->setAttr("llvm.linkage",

@@ -39,8 +39,8 @@ static LogicalResult addRow(PlanInterface &interface, PrologueOp prologue, Value
 }
 
 // Temporaries become streams after those of the plan; other reductions are numbers.
-static void addResults(PlanInterface &interface, PassOp pass) {
-  for (Value result : pass.getResults())
+static void addResults(PlanInterface &interface, SweepOp sweep) {
+  for (Value result : sweep.getResults())
     if (isa<StreamType>(result.getType()))
       interface.streamIndex.insert({result, interface.streamCount()});
     else
@@ -76,8 +76,8 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
               return success();
             })
             .Case([&](PrologueOp prologue) { return addRow(result, prologue, skip); })
-            .Case([&](PassOp pass) {
-              addResults(result, pass);
+            .Case([&](SweepOp sweep) {
+              addResults(result, sweep);
               return success();
             })
             .Default([](Operation *) { return success(); });

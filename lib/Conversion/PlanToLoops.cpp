@@ -49,8 +49,8 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
     }
     for (auto [index, prologue] : llvm::enumerate(prologuesOf(plan)))
       buildPrologueFunction(builder, *interface, prologue, index, shape.lanes);
-    for (auto [index, pass] : llvm::enumerate(plan.getBody().getOps<PassOp>()))
-      if (failed(buildPassFunction(builder, *interface, pass, index, shape)))
+    for (auto [index, sweep] : llvm::enumerate(plan.getBody().getOps<SweepOp>()))
+      if (failed(buildSweepFunction(builder, *interface, sweep, index, shape)))
         return failure();
     return success();
   }

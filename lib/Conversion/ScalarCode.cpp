@@ -46,7 +46,7 @@ Value ScalarCode::load(Value planValue) {
     return loadF64(name, arguments.perTensor, UPD_TENSOR_STEP);
   if (auto size = dyn_cast<SizeOp>(op))
     return loadF64(name, arguments.perTensor, factOf(size));
-  if (isa<PassOp>(op))
+  if (isa<SweepOp>(op))
     return loadF64(name, arguments.reduced, interface.reducedIndex.lookup(planValue));
   if (isa<ScalarOp>(op))
     return loadF64(name, arguments.scalars, interface.scalarIndex.lookup(planValue));
@@ -74,11 +74,11 @@ static Value roundToStorage(OpBuilder &builder, Location loc, Value value, Type 
                            builder.getF64Type());
 }
 
-// Whether a pass rounds values computed from `result` to bf16 without checking for NaN.
+// Whether a sweep rounds values computed from `result` to bf16 without checking for NaN.
 static bool isForBFloat16Pairs(Value result, Type compute, unsigned lanes) {
   return llvm::any_of(result.getUsers(), [&](Operation *user) {
-    auto pass = dyn_cast<PassOp>(user);
-    return pass && computesBFloat16Pairs(pass, compute, lanes);
+    auto sweep = dyn_cast<SweepOp>(user);
+    return sweep && computesBFloat16Pairs(sweep, compute, lanes);
   });
 }
 

@@ -33,7 +33,7 @@ public:
                                [&](mlir::Value value) { return map.lookup(value); });
   }
 
-  /// Computes and stores the results of prologue `index`, for passes over vectors of `lanes`
+  /// Computes and stores the results of prologue `index`, for sweeps over vectors of `lanes`
   /// elements; `prologue` is null if the plan has none.
   void runPrologue(PrologueOp prologue, unsigned index, unsigned lanes);
 

@@ -97,14 +97,15 @@ static bool isWorthTwice(Block &body) {
          llvm::none_of(body, [](Operation &op) { return isElementaryFunction(&op); });
 }
 
-bool computesBFloat16Pairs(PassOp pass, Type compute, unsigned lanes) {
+bool computesBFloat16Pairs(SweepOp sweep, Type compute, unsigned lanes) {
   auto isBFloat16 = [](Value stream) {
     return cast<StreamType>(stream.getType()).getStorage().isBF16();
   };
-  return lanes > 1 && compute.isF32() && !pass.runsByRows() && !pass.runsByBatches() &&
-         pass.getReductionRange().empty() && pass.getBody().front().getOps<RandomOp>().empty() &&
-         llvm::all_of(pass.getReads(), isBFloat16) && llvm::all_of(pass.getWrites(), isBFloat16) &&
-         llvm::all_of(pass.getTemporaries(), isBFloat16) && isWorthTwice(pass.getBody().front());
+  return lanes > 1 && compute.isF32() && !sweep.runsByRows() && !sweep.runsByBatches() &&
+         sweep.getReductionRange().empty() && sweep.getBody().front().getOps<RandomOp>().empty() &&
+         llvm::all_of(sweep.getReads(), isBFloat16) &&
+         llvm::all_of(sweep.getWrites(), isBFloat16) &&
+         llvm::all_of(sweep.getTemporaries(), isBFloat16) && isWorthTwice(sweep.getBody().front());
 }
 
 Value shortenNaN(OpBuilder &builder, Location loc, Value value) {

@@ -20,10 +20,10 @@ const StorageConversion *i8Storage();
 std::pair<mlir::Value, mlir::Value> widenBFloat16Pairs(mlir::OpBuilder &builder, mlir::Location loc,
                                                        mlir::Value stored);
 
-/// Whether a pass for a CPU, with vectors of `lanes` elements of the type `compute`, uses such
+/// Whether a sweep for a CPU, with vectors of `lanes` elements of the type `compute`, uses such
 /// pairs. It then reads and writes only bf16 elements in a flat sequence, doesn't depend on their
 /// index, and its body is small enough to be duplicated.
-bool computesBFloat16Pairs(PassOp pass, mlir::Type compute, unsigned lanes);
+bool computesBFloat16Pairs(SweepOp sweep, mlir::Type compute, unsigned lanes);
 
 /// Returns the f32 `value`. A NaN becomes the quiet NaN whose lower half is zero, so that rounding
 /// it to bf16 does not carry.

@@ -1,4 +1,4 @@
-//===- VectorBody.cpp - The body of a pass, on scalars or vectors -----------------------------===//
+//===- VectorBody.cpp - The body of a sweep, on scalars or vectors ----------------------------===//
 // Elementwise operations are the same on vectors; constants are splatted.
 
 #include "VectorBody.h"
@@ -30,10 +30,10 @@ static bool hasVectorInstructions(Operation &op) {
              math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op);
 }
 
-LogicalResult checkVectorizable(PassOp pass) {
-  for (Operation &op : pass.getBody().front().without_terminator())
+LogicalResult checkVectorizable(SweepOp sweep) {
+  for (Operation &op : sweep.getBody().front().without_terminator())
     if (!hasVectorInstructions(op))
-      return op.emitOpError("has no vector instructions, and a pass calls no library; expand it "
+      return op.emitOpError("has no vector instructions, and a sweep calls no library; expand it "
                             "with `updraft-expand-math`");
   return success();
 }
@@ -53,10 +53,10 @@ void cloneOnLanes(OpBuilder &builder, Operation &op, IRMapping &map, unsigned la
         DenseElementsAttr::get(cast<ShapedType>(constant.getType()), constant.getValue()));
 }
 
-SmallVector<Value> cloneBody(OpBuilder &builder, PassOp pass, ValueRange arguments, unsigned lanes,
-                             llvm::function_ref<Value(RandomOp)> random) {
+SmallVector<Value> cloneBody(OpBuilder &builder, SweepOp sweep, ValueRange arguments,
+                             unsigned lanes, llvm::function_ref<Value(RandomOp)> random) {
   IRMapping map;
-  Block &body = pass.getBody().front();
+  Block &body = sweep.getBody().front();
   map.map(body.getArguments(), arguments);
   for (Operation &op : body.without_terminator()) {
     if (auto bits = dyn_cast<RandomOp>(op)) {

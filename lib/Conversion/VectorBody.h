@@ -1,5 +1,5 @@
-//===- VectorBody.h - The body of a pass, on scalars or vectors ---------------------*- C++ -*-===//
-// A pass's body computes one element. The same operations with vector types compute several.
+//===- VectorBody.h - The body of a sweep, on scalars or vectors --------------------*- C++ -*-===//
+// A sweep's body computes one element. The same operations with vector types compute several.
 
 #ifndef UPDRAFT_LIB_CONVERSION_VECTORBODY_H
 #define UPDRAFT_LIB_CONVERSION_VECTORBODY_H
@@ -10,8 +10,8 @@
 
 namespace updraft {
 
-/// Reports the first operation of `pass` that has no vector form.
-mlir::LogicalResult checkVectorizable(PassOp pass);
+/// Reports the first operation of `sweep` that has no vector form.
+mlir::LogicalResult checkVectorizable(SweepOp sweep);
 
 /// Returns `type` for one lane, or a vector of it for several.
 mlir::Type laneType(mlir::Type type, unsigned lanes);
@@ -20,10 +20,10 @@ mlir::Type laneType(mlir::Type type, unsigned lanes);
 void cloneOnLanes(mlir::OpBuilder &builder, mlir::Operation &op, mlir::IRMapping &map,
                   unsigned lanes);
 
-/// Clones the body of `pass` on values of `lanes` lanes. `arguments` replaces its block arguments,
+/// Clones the body of `sweep` on values of `lanes` lanes. `arguments` replaces its block arguments,
 /// and `random` creates the replacement of an operation of random bits. Returns the operands of its
 /// `updraft.store`. The body must be vectorizable.
-llvm::SmallVector<mlir::Value> cloneBody(mlir::OpBuilder &builder, PassOp pass,
+llvm::SmallVector<mlir::Value> cloneBody(mlir::OpBuilder &builder, SweepOp sweep,
                                          mlir::ValueRange arguments, unsigned lanes,
                                          llvm::function_ref<mlir::Value(RandomOp)> random);
 

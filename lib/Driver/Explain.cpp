@@ -49,14 +49,14 @@ std::string describe(ReductionAttr reduction) {
       .str();
 }
 
-/// Returns "exp_avg f32", or for the result of a pass "sum over row f64".
+/// Returns "exp_avg f32", or for the result of a sweep "sum over row f64".
 std::string describe(Value stream) {
   std::string storage = " " + typeName(cast<StreamType>(stream.getType()).getStorage());
   if (auto op = stream.getDefiningOp<StreamOp>())
     return op.getName().str() + storage;
-  auto pass = stream.getDefiningOp<PassOp>();
+  auto sweep = stream.getDefiningOp<SweepOp>();
   unsigned index = cast<OpResult>(stream).getResultNumber();
-  auto reductions = llvm::to_vector(pass.getReductionRange());
+  auto reductions = llvm::to_vector(sweep.getReductionRange());
   if (index < reductions.size())
     return describe(reductions[index]) + storage;
   return ("value per " + stringifyExtent(overOf(stream))).str() + storage;
@@ -74,23 +74,23 @@ void listStreams(llvm::StringRef what, ValueRange streams, Extent over, llvm::ra
                       list);
 }
 
-void explainPass(PassOp pass, unsigned index, llvm::raw_ostream &os) {
+void explainSweep(SweepOp sweep, unsigned index, llvm::raw_ostream &os) {
   unsigned flops = 0, divisions = 0, roots = 0;
-  for (Operation &op : pass.getBody().front()) {
+  for (Operation &op : sweep.getBody().front()) {
     flops += flopsOf(op);
     divisions += isa<arith::DivFOp>(op);
     roots += isa<math::SqrtOp>(op);
   }
-  llvm::StringRef over = stringifyExtent(pass.getOver());
-  os << "pass " << index << " over every " << over << "\n";
-  listStreams("reads", pass.getReads(), pass.getOver(), os);
-  if (!pass.getWrites().empty())
-    listStreams("writes", pass.getWrites(), pass.getOver(), os);
-  if (!pass.getTemporaries().empty())
-    listStreams("makes", pass.getTemporaries(), pass.getOver(), os);
-  if (!pass.getReductions().empty()) {
+  llvm::StringRef over = stringifyExtent(sweep.getOver());
+  os << "sweep " << index << " over every " << over << "\n";
+  listStreams("reads", sweep.getReads(), sweep.getOver(), os);
+  if (!sweep.getWrites().empty())
+    listStreams("writes", sweep.getWrites(), sweep.getOver(), os);
+  if (!sweep.getTemporaries().empty())
+    listStreams("makes", sweep.getTemporaries(), sweep.getOver(), os);
+  if (!sweep.getReductions().empty()) {
     std::string list;
-    for (ReductionAttr reduction : pass.getReductionRange())
+    for (ReductionAttr reduction : sweep.getReductionRange())
       list += (list.empty() ? "" : ", ") + describe(reduction);
     os << llvm::formatv("  {0,-7} {1}\n", "reduces", list);
   }
@@ -99,25 +99,25 @@ void explainPass(PassOp pass, unsigned index, llvm::raw_ostream &os) {
                       roots == 1 ? "" : "s");
 }
 
-/// Prints the reason for several passes: the reductions that each of them waits for.
-void explainStages(ArrayRef<PassOp> passes, llvm::raw_ostream &os) {
-  if (passes.size() == 1)
-    os << "not fused: nothing; every operation on elements is in the one pass\n";
-  for (unsigned index = 0; index < passes.size(); ++index) {
-    PassOp pass = passes[index];
-    if (pass.getReductions().empty() || index + 1 == passes.size())
+/// Prints the reason for several sweeps: the reductions that each of them waits for.
+void explainStages(ArrayRef<SweepOp> sweeps, llvm::raw_ostream &os) {
+  if (sweeps.size() == 1)
+    os << "not fused: nothing; every operation on elements is in the one sweep\n";
+  for (unsigned index = 0; index < sweeps.size(); ++index) {
+    SweepOp sweep = sweeps[index];
+    if (sweep.getReductions().empty() || index + 1 == sweeps.size())
       continue;
     std::string list;
-    for (ReductionAttr reduction : pass.getReductionRange())
+    for (ReductionAttr reduction : sweep.getReductionRange())
       list += (list.empty() ? "" : ", ") + describe(reduction);
-    os << llvm::formatv("not fused: what comes after pass {0} needs its {1}\n", index, list);
+    os << llvm::formatv("not fused: what comes after sweep {0} needs its {1}\n", index, list);
   }
 }
 
-void explainTemporaries(ArrayRef<PassOp> passes, llvm::raw_ostream &os) {
+void explainTemporaries(ArrayRef<SweepOp> sweeps, llvm::raw_ostream &os) {
   os << "temporaries of a parameter's size: none\n";
-  for (PassOp pass : passes)
-    for (Value result : pass.getResults())
+  for (SweepOp sweep : sweeps)
+    for (Value result : sweep.getResults())
       if (isa<StreamType>(result.getType()))
         os << llvm::formatv("temporary: {0} B/{1}  {2}\n", bytesText(bytesOf(result)),
                             stringifyExtent(overOf(result)), describe(result));
@@ -130,7 +130,7 @@ void explainPrologue(PrologueOp prologue, llvm::raw_ostream &os) {
   for (Operation &op : prologue.getBody().front())
     flops += flopsOf(op);
   bool waits = llvm::any_of(prologue.getInputs(),
-                            [](Value input) { return input.getDefiningOp<PassOp>() != nullptr; });
+                            [](Value input) { return input.getDefiningOp<SweepOp>() != nullptr; });
   os << llvm::formatv("{0}, once per group and step{1}, in f64: {2} flops\n",
                       waits ? "prologue of what follows reductions" : "prologue",
                       prologue.isPerTensor() ? " and parameter" : "", flops);
@@ -148,20 +148,20 @@ void explainPrologue(PrologueOp prologue, llvm::raw_ostream &os) {
 
 void updraft::explainPlan(PlanOp plan, llvm::StringRef numerics, llvm::StringRef gpu,
                           llvm::raw_ostream &os) {
-  SmallVector<PassOp> passes(plan.getBody().front().getOps<PassOp>());
+  SmallVector<SweepOp> sweeps(plan.getBody().front().getOps<SweepOp>());
   double bytes = 0;
-  for (PassOp pass : passes)
-    bytes += bytesPerElement(pass.getReads()) + bytesPerElement(pass.getWrites());
+  for (SweepOp sweep : sweeps)
+    bytes += bytesPerElement(sweep.getReads()) + bytesPerElement(sweep.getWrites());
   const std::string mode = numerics == "ieee" ? "" : (", numerics " + numerics).str();
   os << llvm::formatv(
-      "{0}: {1} pass{2} over data, {3} bytes moved per element, computed in {4}{5}{6}{7}\n",
-      plan.getSymName(), passes.size(), passes.size() == 1 ? "" : "es", bytesText(bytes),
+      "{0}: {1} sweep{2} over data, {3} bytes moved per element, computed in {4}{5}{6}{7}\n",
+      plan.getSymName(), sweeps.size(), sweeps.size() == 1 ? "" : "s", bytesText(bytes),
       typeName(plan.getCompute()), mode, gpu.empty() ? "" : ", for ", gpu);
-  for (auto [index, pass] : llvm::enumerate(passes))
-    explainPass(pass, index, os);
+  for (auto [index, sweep] : llvm::enumerate(sweeps))
+    explainSweep(sweep, index, os);
   for (auto prologue : plan.getBody().front().getOps<PrologueOp>())
-    if (prologue.getNumResults() != 0 || plan.getBody().front().getOps<PassOp>().empty())
+    if (prologue.getNumResults() != 0 || plan.getBody().front().getOps<SweepOp>().empty())
       explainPrologue(prologue, os);
-  explainTemporaries(passes, os);
-  explainStages(passes, os);
+  explainTemporaries(sweeps, os);
+  explainStages(sweeps, os);
 }

@@ -83,7 +83,7 @@ Formula constant(Attribute value) {
   return {"?", Binding::Primary};
 }
 
-/// Describes a prologue's argument without a name: a size, or a reduction of a pass.
+/// Describes a prologue's argument without a name: a size, or a reduction of a sweep.
 std::string describeArgument(BlockArgument argument) {
   auto prologue = dyn_cast<updraft::PrologueOp>(argument.getOwner()->getParentOp());
   if (!prologue)
@@ -93,9 +93,9 @@ std::string describeArgument(BlockArgument argument) {
     return "first";
   if (auto size = input.getDefiningOp<updraft::SizeOp>())
     return ("[size over " + stringifyExtent(size.getOver()) + "]").str();
-  if (auto pass = input.getDefiningOp<updraft::PassOp>()) {
+  if (auto sweep = input.getDefiningOp<updraft::SweepOp>()) {
     unsigned index = cast<OpResult>(input).getResultNumber();
-    updraft::ReductionAttr reduction = llvm::to_vector(pass.getReductionRange())[index];
+    updraft::ReductionAttr reduction = llvm::to_vector(sweep.getReductionRange())[index];
     return fmt::format("[{} over {} #{}]", stringifyReductionKind(reduction.getKind()).str(),
                        stringifyExtent(reduction.getOver()).str(), index);
   }

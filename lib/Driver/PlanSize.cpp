@@ -13,8 +13,8 @@ size_t updraft::sizeOfPlans(mlir::ModuleOp module) {
   size_t size = 0;
   for (PlanOp plan : formsIn<PlanOp>(module))
     plan.walk([&](mlir::Operation *op) {
-      if (auto pass = mlir::dyn_cast<PassOp>(op))
-        size += operationsOfReduction * (1 + pass.getReductions().size());
+      if (auto sweep = mlir::dyn_cast<SweepOp>(op))
+        size += operationsOfReduction * (1 + sweep.getReductions().size());
       else
         size += isElementaryFunction(op) ||
                         mlir::isa<mlir::arith::MaximumFOp, mlir::arith::MinimumFOp>(op)

@@ -55,8 +55,8 @@ static runtime::Extent dependsOn(PlanOp plan, PlanOp matrix, const runtime::Rule
       each.walk([&](Operation *op) {
         if (auto size = dyn_cast<SizeOp>(op))
           include(size.getOver() == Extent::group);
-        else if (auto pass = dyn_cast<PassOp>(op))
-          for (auto reduction : pass.getReductionRange())
+        else if (auto sweep = dyn_cast<SweepOp>(op))
+          for (auto reduction : sweep.getReductionRange())
             include(reduction.getOver() == Extent::group);
       });
   for (const runtime::StateInterface &state : rule.states)
@@ -105,8 +105,8 @@ public:
             stateNamed(scalar.getName());
       else if (auto prologue = dyn_cast<PrologueOp>(op))
         add(prologue);
-      else if (auto pass = dyn_cast<PassOp>(op))
-        add(pass);
+      else if (auto sweep = dyn_cast<SweepOp>(op))
+        add(sweep);
     return std::move(result);
   }
 
@@ -159,25 +159,25 @@ private:
           ScalarOp state = numbers.nextScalars.lookup(value);
           return state && state.getOver() == Extent::tensor;
         });
-    result.sequence.push_back({/*isPass=*/false, result.prologues++, byTensor});
+    result.sequence.push_back({/*isSweep=*/false, result.prologues++, byTensor});
   }
 
-  void add(PassOp pass) {
-    result.sequence.push_back({/*isPass=*/true, uint32_t(result.passes.size())});
-    runtime::PassInterface described{indicesOf(pass.getReads()), indicesOf(pass.getWrites()),
-                                     indicesOf(pass.getTemporaries())};
-    described.over = extentOf(pass.getOver());
-    described.isMatrix = pass.runsByRows();
-    described.isBatches = pass.runsByBatches();
-    for (auto [index, reduction] : llvm::enumerate(pass.getReductionRange())) {
+  void add(SweepOp sweep) {
+    result.sequence.push_back({/*isSweep=*/true, uint32_t(result.sweeps.size())});
+    runtime::SweepInterface described{indicesOf(sweep.getReads()), indicesOf(sweep.getWrites()),
+                                      indicesOf(sweep.getTemporaries())};
+    described.over = extentOf(sweep.getOver());
+    described.isMatrix = sweep.runsByRows();
+    described.isBatches = sweep.runsByBatches();
+    for (auto [index, reduction] : llvm::enumerate(sweep.getReductionRange())) {
       const auto kind = reduction.getKind() == ReductionKind::max
                             ? runtime::ReductionInterface::Kind::Max
                             : runtime::ReductionInterface::Kind::Sum;
       described.reductions.push_back({kind, extentOf(reduction.getOver())});
       if (!isWithin(reduction.getOver(), Extent::tensor))
-        described.reductions.back().into = indexOf(pass.getResult(index));
+        described.reductions.back().into = indexOf(sweep.getResult(index));
     }
-    result.passes.push_back(std::move(described));
+    result.sweeps.push_back(std::move(described));
   }
 
   const PlanInterface &numbers;

@@ -73,7 +73,7 @@ SymbolMap callableSymbols(ExecutionSession &session) {
   add("updraft_emulator_exchange", &updraft_emulator_exchange);
   add("updraft_emulator_check", &updraft_emulator_check);
   add("updraft_emulator_prologue", &updraft_emulator_prologue);
-  add("updraft_emulator_pass", &updraft_emulator_pass);
+  add("updraft_emulator_sweep", &updraft_emulator_sweep);
   return symbols;
 }
 
@@ -190,13 +190,14 @@ ObjectLoader::load(const CompiledRule &rule) {
     if (llvm::Error error =
             resolveAll(plan.prefix + "_prologue", plan.prologues, functions.prologues))
       return error;
-    if (llvm::Error error = resolveAll(plan.prefix + "_pass", plan.passes.size(), functions.passes))
+    if (llvm::Error error =
+            resolveAll(plan.prefix + "_sweep", plan.sweeps.size(), functions.sweeps))
       return error;
     if (!isEmulated)
       continue;
     if (llvm::Error error = resolveKernels(plan.prefix + "_prologue", plan.prologues))
       return error;
-    if (llvm::Error error = resolveKernels(plan.prefix + "_pass", plan.passes.size()))
+    if (llvm::Error error = resolveKernels(plan.prefix + "_sweep", plan.sweeps.size()))
       return error;
   }
   kernels->descriptor = rule.descriptor;

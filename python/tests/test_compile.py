@@ -69,7 +69,7 @@ def test_a_rule_says_its_target():
     assert sgd.target == "emulator"
     assert repr(sgd).endswith(", param: f32, grad: f32, for emulator>")
     assert sgd.explain().splitlines()[0] == (
-        "SGD: 1 pass over data, 12 bytes moved per element, computed in f32, for emulator"
+        "SGD: 1 sweep over data, 12 bytes moved per element, computed in f32, for emulator"
     )
     sgd = updraft.compile(updraft.load("SGD"), target="nvptx:sm_90")
     assert repr(sgd).endswith(", for nvptx:sm_90>")

@@ -122,7 +122,7 @@ def test_compile_takes_it_too():
 def test_every_stage_and_what_a_step_costs():
     for stage in updraft.CompiledRule.STAGES:
         assert momentum.ir(stage)
-    assert momentum.explain().startswith("momentum: 1 pass over data, 20 bytes moved per element")
+    assert momentum.explain().startswith("momentum: 1 sweep over data, 20 bytes moved per element")
     assert momentum.explain() == momentum.compile().explain()
 
 

@@ -144,36 +144,36 @@ void DescriptorReader::addStream(const upd_stream_record &record, PlanInterface 
 }
 
 void DescriptorReader::addStage(const upd_stage_record &record, PlanInterface &plan) {
-  const bool isPass = value(uint32_t(record.kind), UPD_STAGE_PASS, "kind of a stage") != 0;
+  const bool isSweep = value(uint32_t(record.kind), UPD_STAGE_PASS, "kind of a stage") != 0;
   const bool byTensor = flag(record.flags, "flags of a stage");
-  if (!isPass) {
+  if (!isSweep) {
     const uint32_t others = uint32_t(record.over) | uint32_t(record.loop) | record.reads.count |
                             record.writes.count | record.makes.count | record.reductions.count;
     if (others != 0)
-      fail("a prologue has members of a pass");
+      fail("a prologue has members of a sweep");
     plan.sequence.push_back({false, plan.prologues++, byTensor});
     return;
   }
   if (byTensor)
-    fail("a pass has the flag of a prologue");
-  plan.sequence.push_back({true, static_cast<uint32_t>(plan.passes.size())});
-  const uint32_t loop = value(uint32_t(record.loop), UPD_LOOP_BATCH, "loop of a pass");
-  PassInterface pass;
-  pass.reads = indices(record.reads, "`reads` of a pass");
-  pass.writes = indices(record.writes, "`writes` of a pass");
-  pass.makes = indices(record.makes, "`makes` of a pass");
-  pass.over = extent(record.over, "extent of a pass");
-  pass.isMatrix = loop == UPD_LOOP_MATRIX;
-  pass.isBatches = loop == UPD_LOOP_BATCH;
+    fail("a sweep has the flag of a prologue");
+  plan.sequence.push_back({true, static_cast<uint32_t>(plan.sweeps.size())});
+  const uint32_t loop = value(uint32_t(record.loop), UPD_LOOP_BATCH, "loop of a sweep");
+  SweepInterface sweep;
+  sweep.reads = indices(record.reads, "`reads` of a sweep");
+  sweep.writes = indices(record.writes, "`writes` of a sweep");
+  sweep.makes = indices(record.makes, "`makes` of a sweep");
+  sweep.over = extent(record.over, "extent of a sweep");
+  sweep.isMatrix = loop == UPD_LOOP_MATRIX;
+  sweep.isBatches = loop == UPD_LOOP_BATCH;
   each<upd_reduction_record>(
-      UPD_SECTION_REDUCTION, record.reductions, "`reductions` of a pass",
+      UPD_SECTION_REDUCTION, record.reductions, "`reductions` of a sweep",
       [&](const upd_reduction_record &reduction) {
-        pass.reductions.push_back(
+        sweep.reductions.push_back(
             {static_cast<ReductionInterface::Kind>(
                  value(uint32_t(reduction.kind), UPD_REDUCTION_MAX, "kind of a reduction")),
              extent(reduction.over, "extent of a reduction"), reduction.into});
       });
-  plan.passes.push_back(std::move(pass));
+  plan.sweeps.push_back(std::move(sweep));
 }
 
 PlanInterface DescriptorReader::plan(const upd_plan_record &record) {

@@ -118,19 +118,19 @@ upd_stream_record DescriptorWriter::streamOf(const PlanInterface &plan, uint32_t
 
 upd_stage_record DescriptorWriter::stageOf(const PlanInterface &plan, const StageInterface &stage) {
   upd_stage_record record{};
-  record.kind = stage.isPass ? UPD_STAGE_PASS : UPD_STAGE_PROLOGUE;
+  record.kind = stage.isSweep ? UPD_STAGE_PASS : UPD_STAGE_PROLOGUE;
   record.flags = stage.byTensor ? UPD_PROLOGUE_BY_TENSOR : 0;
-  if (!stage.isPass)
+  if (!stage.isSweep)
     return record;
-  const PassInterface &pass = plan.passes[stage.index];
-  record.over = static_cast<upd_extent>(pass.over);
-  record.loop = pass.isMatrix ? UPD_LOOP_MATRIX : pass.isBatches ? UPD_LOOP_BATCH : UPD_LOOP_FLAT;
-  record.reads = indices(pass.reads);
-  record.writes = indices(pass.writes);
-  record.makes = indices(pass.makes);
+  const SweepInterface &sweep = plan.sweeps[stage.index];
+  record.over = static_cast<upd_extent>(sweep.over);
+  record.loop = sweep.isMatrix ? UPD_LOOP_MATRIX : sweep.isBatches ? UPD_LOOP_BATCH : UPD_LOOP_FLAT;
+  record.reads = indices(sweep.reads);
+  record.writes = indices(sweep.writes);
+  record.makes = indices(sweep.makes);
   record.reductions = {sections[UPD_SECTION_REDUCTION].count,
-                       static_cast<uint32_t>(pass.reductions.size())};
-  for (const ReductionInterface &reduction : pass.reductions)
+                       static_cast<uint32_t>(sweep.reductions.size())};
+  for (const ReductionInterface &reduction : sweep.reductions)
     add(UPD_SECTION_REDUCTION,
         upd_reduction_record{static_cast<upd_reduction_kind>(reduction.kind),
                              static_cast<upd_extent>(reduction.over), reduction.into});

@@ -60,23 +60,23 @@ static ordered_json jsonOf(const RuleInterface &rule, const StreamInterface &str
   return nullptr;
 }
 
-static ordered_json jsonOf(const PassInterface &pass, uint32_t number) {
+static ordered_json jsonOf(const SweepInterface &sweep, uint32_t number) {
   auto reductions = ordered_json::array();
-  for (const ReductionInterface &reduction : pass.reductions) {
+  for (const ReductionInterface &reduction : sweep.reductions) {
     ordered_json json{{"kind", reduction.kind == ReductionInterface::Kind::Max ? "max" : "sum"},
                       {"over", nameOf(reduction.over)}};
     if (!isScalar(reduction.over))
       json["into"] = reduction.into;
     reductions.push_back(std::move(json));
   }
-  return {{"pass", number},
-          {"over", nameOf(pass.over)},
-          {"loop", pass.isMatrix    ? "matrix"
-                   : pass.isBatches ? "batch"
-                                    : "flat"},
-          {"reads", pass.reads},
-          {"writes", pass.writes},
-          {"makes", pass.makes},
+  return {{"sweep", number},
+          {"over", nameOf(sweep.over)},
+          {"loop", sweep.isMatrix    ? "matrix"
+                   : sweep.isBatches ? "batch"
+                                     : "flat"},
+          {"reads", sweep.reads},
+          {"writes", sweep.writes},
+          {"makes", sweep.makes},
           {"reductions", std::move(reductions)}};
 }
 
@@ -85,8 +85,8 @@ static ordered_json jsonOf(const RuleInterface &rule, const PlanInterface &plan)
   for (const StreamInterface &stream : plan.streams)
     streams.push_back(jsonOf(rule, stream, plan));
   for (const StageInterface &stage : plan.sequence)
-    if (stage.isPass)
-      sequence.push_back(jsonOf(plan.passes[stage.index], stage.index));
+    if (stage.isSweep)
+      sequence.push_back(jsonOf(plan.sweeps[stage.index], stage.index));
     else
       sequence.push_back(
           {{"prologue", stage.index}, {"rows_by", stage.byTensor ? "tensor" : "step"}});

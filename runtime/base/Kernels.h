@@ -15,10 +15,10 @@
 
 namespace updraft::runtime {
 
-/// One function for each prologue and pass of a plan.
+/// One function for each prologue and sweep of a plan.
 struct PlanFunctions {
   std::vector<upd_prologue_function> prologues;
-  std::vector<upd_pass_function> passes;
+  std::vector<upd_sweep_function> sweeps;
 };
 
 /// A kernel for the emulator: a function that takes the addresses of the kernel's arguments.

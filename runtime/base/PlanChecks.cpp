@@ -16,8 +16,8 @@ static std::string textOf(Extent over) {
   return fmt::format("{} {}", over == Extent::Element ? "an" : "a", nameOf(over));
 }
 
-static const char *loopOf(const PassInterface &pass) {
-  return pass.isBatches ? "batch" : pass.isMatrix ? "matrix" : "flat";
+static const char *loopOf(const SweepInterface &sweep) {
+  return sweep.isBatches ? "batch" : sweep.isMatrix ? "matrix" : "flat";
 }
 
 namespace {
@@ -32,9 +32,9 @@ public:
     if (plan.rowScalars < 1 || plan.rowScalars > maxRowScalars)
       fail(fmt::format("a row has {} scalars, expected 1 to {}", plan.rowScalars, maxRowScalars));
     checkStreams();
-    for (const PassInterface &pass : plan.passes)
+    for (const SweepInterface &sweep : plan.sweeps)
       if (problem.empty()) // streams and their numbers are valid
-        checkPass(pass);
+        checkSweep(sweep);
     return std::move(problem);
   }
 
@@ -105,57 +105,58 @@ private:
       fail(fmt::format("stream {} has blocks, but no scales", number));
   }
 
-  void checkPass(const PassInterface &pass) {
-    if (isScalar(pass.over))
-      fail(fmt::format("a pass is over {}", textOf(pass.over)));
-    if (pass.isMatrix && pass.over != Extent::Element)
-      fail(fmt::format("a matrix loop is over {}, not an element", textOf(pass.over)));
-    if (pass.isBatches && pass.over != Extent::Row && pass.over != Extent::Column)
-      fail(fmt::format("a loop over batches is over {}, not a row or column", textOf(pass.over)));
-    checkList("reads", pass.reads, pass);
-    checkList("writes", pass.writes, pass);
-    checkList("makes", pass.makes, pass);
+  void checkSweep(const SweepInterface &sweep) {
+    if (isScalar(sweep.over))
+      fail(fmt::format("a sweep is over {}", textOf(sweep.over)));
+    if (sweep.isMatrix && sweep.over != Extent::Element)
+      fail(fmt::format("a matrix loop is over {}, not an element", textOf(sweep.over)));
+    if (sweep.isBatches && sweep.over != Extent::Row && sweep.over != Extent::Column)
+      fail(fmt::format("a loop over batches is over {}, not a row or column", textOf(sweep.over)));
+    checkList("reads", sweep.reads, sweep);
+    checkList("writes", sweep.writes, sweep);
+    checkList("makes", sweep.makes, sweep);
     if (!problem.empty())
       return;
-    for (const uint32_t index : pass.writes)
+    for (const uint32_t index : sweep.writes)
       if (index == StreamIndex::Grad)
-        fail("a pass writes the gradient");
-      else if (plan.streams[index].over != pass.over)
-        fail(fmt::format("a pass over {} writes stream {}, which is over {}", textOf(pass.over),
+        fail("a sweep writes the gradient");
+      else if (plan.streams[index].over != sweep.over)
+        fail(fmt::format("a sweep over {} writes stream {}, which is over {}", textOf(sweep.over),
                          index, textOf(plan.streams[index].over)));
-    for (const uint32_t index : pass.makes)
-      if (plan.streams[index].kind != Kind::Temporary || plan.streams[index].over != pass.over)
-        fail(fmt::format("a pass over {} makes stream {}, which is no temporary over one",
-                         textOf(pass.over), index));
-    for (const ReductionInterface &reduction : pass.reductions)
-      checkReduction(reduction, pass);
+    for (const uint32_t index : sweep.makes)
+      if (plan.streams[index].kind != Kind::Temporary || plan.streams[index].over != sweep.over)
+        fail(fmt::format("a sweep over {} makes stream {}, which is no temporary over one",
+                         textOf(sweep.over), index));
+    for (const ReductionInterface &reduction : sweep.reductions)
+      checkReduction(reduction, sweep);
   }
 
   /// Accepts streams that fit the loop: of its extent, for a matrix loop of any extent, and for a
   /// loop over batches of batches.
   void checkList(const char *list, const std::vector<uint32_t> &indices,
-                 const PassInterface &pass) {
+                 const SweepInterface &sweep) {
     for (const uint32_t index : indices) {
       if (index >= plan.streams.size())
         return fail(fmt::format("`{}` has stream {} of {}", list, index, plan.streams.size()));
       const StreamInterface &stream = plan.streams[index];
       if (stream.kind == Kind::Scales)
         fail(fmt::format("`{}` has stream {}, which is of scales", list, index));
-      if (!pass.isMatrix && stream.over != pass.over &&
-          !(pass.isBatches && stream.over == Extent::Batch))
-        fail(fmt::format("`{}` of a {} pass over {} has stream {}, which is over {}", list,
-                         loopOf(pass), textOf(pass.over), index, textOf(stream.over)));
+      if (!sweep.isMatrix && stream.over != sweep.over &&
+          !(sweep.isBatches && stream.over == Extent::Batch))
+        fail(fmt::format("`{}` of a {} sweep over {} has stream {}, which is over {}", list,
+                         loopOf(sweep), textOf(sweep.over), index, textOf(stream.over)));
     }
   }
 
-  void checkReduction(const ReductionInterface &reduction, const PassInterface &pass) {
+  void checkReduction(const ReductionInterface &reduction, const SweepInterface &sweep) {
     if (reduction.over == Extent::Element)
       fail("a reduction is over an element");
-    const bool fits = pass.isBatches  ? reduction.over == Extent::Batch
-                      : pass.isMatrix ? reduction.over != Extent::Batch
-                                      : isScalar(reduction.over);
+    const bool fits = sweep.isBatches  ? reduction.over == Extent::Batch
+                      : sweep.isMatrix ? reduction.over != Extent::Batch
+                                       : isScalar(reduction.over);
     if (!fits)
-      fail(fmt::format("a {} pass has a reduction over {}", loopOf(pass), textOf(reduction.over)));
+      fail(
+          fmt::format("a {} sweep has a reduction over {}", loopOf(sweep), textOf(reduction.over)));
     if (isScalar(reduction.over))
       return;
     if (reduction.into >= plan.streams.size() ||

@@ -24,7 +24,7 @@ const char *updraft::runtime::nameOf(Extent over) {
   return "";
 }
 
-size_t PassInterface::scalarReductions() const {
+size_t SweepInterface::scalarReductions() const {
   return static_cast<size_t>(
       std::count_if(reductions.begin(), reductions.end(),
                     [](const ReductionInterface &reduction) { return isScalar(reduction.over); }));
@@ -34,14 +34,14 @@ bool PlanInterface::usesRows() const {
   return std::any_of(
              streams.begin(), streams.end(),
              [](const StreamInterface &stream) { return stream.over != Extent::Element; }) ||
-         std::any_of(passes.begin(), passes.end(),
-                     [](const PassInterface &pass) { return pass.isMatrix; });
+         std::any_of(sweeps.begin(), sweeps.end(),
+                     [](const SweepInterface &sweep) { return sweep.isMatrix; });
 }
 
 std::vector<ReductionInterface::Kind> PlanInterface::groupReductions() const {
   std::vector<ReductionInterface::Kind> result;
-  for (const PassInterface &pass : passes)
-    for (const ReductionInterface &reduction : pass.reductions)
+  for (const SweepInterface &sweep : sweeps)
+    for (const ReductionInterface &reduction : sweep.reductions)
       if (reduction.over == Extent::Group)
         result.push_back(reduction.kind);
   return result;
@@ -49,14 +49,14 @@ std::vector<ReductionInterface::Kind> PlanInterface::groupReductions() const {
 
 ScalarReductions PlanInterface::scalarReductions() const {
   ScalarReductions result;
-  for (const PassInterface &pass : passes) {
-    std::vector<ScalarReduction> &ofPass = result.ofPasses.emplace_back();
-    for (const ReductionInterface &reduction : pass.reductions) {
+  for (const SweepInterface &sweep : sweeps) {
+    std::vector<ScalarReduction> &ofSweep = result.ofSweeps.emplace_back();
+    for (const ReductionInterface &reduction : sweep.reductions) {
       if (!isScalar(reduction.over))
         continue;
       const bool ofGroup = reduction.over == Extent::Group;
-      ofPass.push_back({reduction.kind, ofGroup,
-                        ofGroup ? static_cast<uint32_t>(result.overGroups.size()) : result.count});
+      ofSweep.push_back({reduction.kind, ofGroup,
+                         ofGroup ? static_cast<uint32_t>(result.overGroups.size()) : result.count});
       if (ofGroup)
         result.overGroups.push_back(result.count);
       ++result.count;

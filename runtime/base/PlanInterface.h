@@ -1,5 +1,5 @@
 //===- PlanInterface.h - The description of a compiled plan -------------------------*- C++ -*-===//
-// A plan contains the prologues and passes of a step for tensors of one class. updraft-c/kernel.h
+// A plan contains the prologues and sweeps of a step for tensors of one class. updraft-c/kernel.h
 // defines the terms.
 
 #ifndef UPDRAFT_RUNTIME_BASE_PLANINTERFACE_H
@@ -69,14 +69,14 @@ struct ReductionInterface {
 };
 
 /// Lists of numbers contain stream numbers.
-struct PassInterface {
+struct SweepInterface {
   std::vector<uint32_t> reads;
   std::vector<uint32_t> writes;
   std::vector<uint32_t> makes = {}; // temporaries
   std::vector<ReductionInterface> reductions = {};
   Extent over = Extent::Element; // or Row, Column, Batch
   bool isMatrix = false;         // ranges are blocks of rows
-  bool isBatches = false;        // for a pass over rows or columns: ranges are batches
+  bool isBatches = false;        // for a sweep over rows or columns: ranges are batches
 
   /// The number of reductions with one value per tensor or group.
   size_t scalarReductions() const;
@@ -89,16 +89,16 @@ struct ScalarReduction {
   uint32_t index; // index among the reductions over groups, or among those over both
 };
 
-/// The scalar reductions of a plan, numbered over its passes.
+/// The scalar reductions of a plan, numbered over its sweeps.
 struct ScalarReductions {
-  std::vector<std::vector<ScalarReduction>> ofPasses;
+  std::vector<std::vector<ScalarReduction>> ofSweeps;
   std::vector<uint32_t> overGroups; // for each reduction over groups, its number among all
   uint32_t count = 0;
 };
 
-/// A prologue or a pass of a plan, by number.
+/// A prologue or a sweep of a plan, by number.
 struct StageInterface {
-  bool isPass;
+  bool isSweep;
   uint32_t index;
   bool byTensor = false; // for a prologue; else all tensors of a group with the same step and
                          // first get the same result
@@ -113,8 +113,8 @@ struct PlanInterface {
   std::vector<StreamInterface> streams; // the last are temporaries
   uint32_t firstTemporary = 0;          // its stream, or the number of streams
   std::vector<uint32_t> scalarStates;   // the numbers of the states over a tensor or group
-  std::vector<PassInterface> passes;
-  std::vector<StageInterface> sequence; // each prologue and pass once, both in order
+  std::vector<SweepInterface> sweeps;
+  std::vector<StageInterface> sequence; // each prologue and sweep once, both in order
 
   /// Memory for the time of a step, with one value per row, column or batch.
   std::span<const StreamInterface> temporaries() const {
@@ -123,7 +123,7 @@ struct PlanInterface {
 
   /// Whether the plan depends on the positions of rows and columns in memory.
   bool usesRows() const;
-  /// The reductions over groups, of all passes in order.
+  /// The reductions over groups, of all sweeps in order.
   std::vector<ReductionInterface::Kind> groupReductions() const;
   ScalarReductions scalarReductions() const;
 };

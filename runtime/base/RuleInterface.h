@@ -26,7 +26,7 @@ struct StateInterface {
   upd_dtype dtype;
   Extent over = Extent::Element;
   TensorClass tensors = TensorClass::Any; // the tensors that have it
-  bool fromStep = false;                  // the passes of its first step compute its initial value
+  bool fromStep = false;                  // the sweeps of its first step compute its initial value
 
   bool isOf(TensorClass plan) const { return tensors == TensorClass::Any || tensors == plan; }
 };

@@ -1,5 +1,5 @@
 //===- CpuOptimizerStates.cpp - Memory of new states ------------------------------------------===//
-// States get memory before the first pass of their parameter's first step. They count as existing
+// States get memory before the first sweep of their parameter's first step. They count as existing
 // once the step is done, because until then a prologue may skip it.
 
 #include "runtime/base/DType.h"

@@ -13,21 +13,21 @@ using namespace updraft::runtime;
 PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
     : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
       functions(kernels->plans[planIndex]), streamCount(plan.streams.size()),
-      prologueRows(kernels, planIndex), temporaries(plan), partials(plan.passes.size()) {
-  domains.emplace_back(PassDomain::Kind::Elements);
+      prologueRows(kernels, planIndex), temporaries(plan), partials(plan.sweeps.size()) {
+  domains.emplace_back(SweepDomain::Kind::Elements);
   for (const StreamInterface &stream : plan.streams)
     elementBytes += stream.over == Extent::Element ? static_cast<int64_t>(sizeOf(stream.dtype)) : 0;
   hasSites = plan.usesRandom;
   ScalarReductions numbered = plan.scalarReductions();
-  scalarReductions = std::move(numbered.ofPasses);
+  scalarReductions = std::move(numbered.ofSweeps);
   groupReductions = std::move(numbered.overGroups);
-  for (const PassInterface &pass : plan.passes) {
-    const PassDomain::Kind kind = PassDomain::kindOf(pass);
-    hasSites |= kind != PassDomain::Kind::Elements;
+  for (const SweepInterface &sweep : plan.sweeps) {
+    const SweepDomain::Kind kind = SweepDomain::kindOf(sweep);
+    hasSites |= kind != SweepDomain::Kind::Elements;
     if (std::none_of(domains.begin(), domains.end(),
-                     [&](const PassDomain &domain) { return domain.getKind() == kind; }))
+                     [&](const SweepDomain &domain) { return domain.getKind() == kind; }))
       domains.emplace_back(kind);
-    for (const ReductionInterface &reduction : pass.reductions)
+    for (const ReductionInterface &reduction : sweep.reductions)
       if (reduction.over == Extent::Column)
         temporaries.markColumns(reduction.into - plan.firstTemporary);
   }
@@ -39,7 +39,7 @@ void PlanRun::clear() {
   streams.clear();
   sites.clear();
   prologueRows.clear();
-  for (PassDomain &domain : domains)
+  for (SweepDomain &domain : domains)
     domain.clear();
   windows.clear();
 }
@@ -49,7 +49,7 @@ uint32_t PlanRun::add(uint32_t param, const TensorShape &shape, const PrologueRo
   list.push_back({param, prologueRows.add(param, key, shape)});
   shapes.push_back(shape);
   streams.resize(streams.size() + streamCount, nullptr);
-  for (PassDomain &domain : domains)
+  for (SweepDomain &domain : domains)
     domain.add(shape);
   windows.add({shape.elements() * elementBytes, domains[0].costOf(position)});
   return position;
@@ -59,8 +59,8 @@ void PlanRun::finish(const std::vector<int64_t> &groupSizes, uint64_t seed,
                      const std::vector<uint64_t> &numbers) {
   prologueRows.finish(groupSizes);
   temporaries.allocate(shapes);
-  for (uint32_t i = 0; i < plan.passes.size(); ++i)
-    partials[i].resize(static_cast<size_t>(domainOf(PassDomain::kindOf(plan.passes[i])).leaves()) *
+  for (uint32_t i = 0; i < plan.sweeps.size(); ++i)
+    partials[i].resize(static_cast<size_t>(domainOf(SweepDomain::kindOf(plan.sweeps[i])).leaves()) *
                        scalarReductions[i].size());
   groupParts.resize(list.size() * groupReductions.size());
   const size_t firstTemporary = plan.firstTemporary;
@@ -75,9 +75,9 @@ void PlanRun::finish(const std::vector<int64_t> &groupSizes, uint64_t seed,
   }
 }
 
-PassDomain &PlanRun::domainOf(PassDomain::Kind kind) {
+SweepDomain &PlanRun::domainOf(SweepDomain::Kind kind) {
   return *std::find_if(domains.begin(), domains.end(),
-                       [&](const PassDomain &domain) { return domain.getKind() == kind; });
+                       [&](const SweepDomain &domain) { return domain.getKind() == kind; });
 }
 
 void PlanRun::start(const Step &step) {
@@ -86,13 +86,13 @@ void PlanRun::start(const Step &step) {
   for (size_t i = 0; i < sites.size(); ++i)
     sites[i].step = static_cast<uint64_t>(prologueRows[list[i].row].steps) + 1;
   prologueRows.start(step.initial);
-  for (; nextStage < plan.sequence.size() && !plan.sequence[nextStage].isPass; ++nextStage)
+  for (; nextStage < plan.sequence.size() && !plan.sequence[nextStage].isSweep; ++nextStage)
     prologueRows.evaluate(nextStage, 0, prologueRows.size(), step.hypers, step.pool);
 }
 
-void PlanRun::setColumnStreams(const Walk &walk, const PassInterface &pass, bool toBlocks) {
+void PlanRun::setColumnStreams(const Walk &walk, const SweepInterface &sweep, bool toBlocks) {
   const size_t firstTemporary = plan.firstTemporary;
-  for (const ReductionInterface &reduction : pass.reductions) {
+  for (const ReductionInterface &reduction : sweep.reductions) {
     if (reduction.over != Extent::Column)
       continue;
     const size_t index = reduction.into - firstTemporary;
@@ -103,22 +103,22 @@ void PlanRun::setColumnStreams(const Walk &walk, const PassInterface &pass, bool
   }
 }
 
-/// Combines the pass's values for each leaf or block into the results of its reductions.
-void PlanRun::combine(const Walk &walk, uint32_t passIndex) {
+/// Combines the sweep's values for each leaf or block into the results of its reductions.
+void PlanRun::combine(const Walk &walk, uint32_t sweepIndex) {
   constexpr size_t tensorsPerPart = 2048;
-  const PassInterface &pass = plan.passes[passIndex];
+  const SweepInterface &sweep = plan.sweeps[sweepIndex];
   const size_t firstTemporary = plan.firstTemporary;
-  for (const ReductionInterface &reduction : pass.reductions)
+  for (const ReductionInterface &reduction : sweep.reductions)
     if (reduction.over == Extent::Column)
       temporaries.combineColumns(reduction.kind, reduction.into - firstTemporary, shapes,
                                  walk.tensors.begin, walk.tensors.end, walk.step.pool);
 
-  const std::vector<ScalarReduction> &reductions = scalarReductions[passIndex];
+  const std::vector<ScalarReduction> &reductions = scalarReductions[sweepIndex];
   const size_t slots = reductions.size();
   if (slots == 0)
     return;
-  const PassDomain &domain = domainOf(PassDomain::kindOf(pass));
-  double *all = partials[passIndex].data();
+  const SweepDomain &domain = domainOf(SweepDomain::kindOf(sweep));
+  double *all = partials[sweepIndex].data();
   forParts(walk.step.pool, walk.tensors.end - walk.tensors.begin, tensorsPerPart,
            [&](size_t begin, size_t end) {
              for (size_t position = walk.tensors.begin + begin; position < walk.tensors.begin + end;

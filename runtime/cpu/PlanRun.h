@@ -6,9 +6,9 @@
 #define UPDRAFT_RUNTIME_CPU_PLANRUN_H
 
 #include "runtime/base/Kernels.h"
-#include "runtime/cpu/PassDomain.h"
 #include "runtime/cpu/PlanTemporaries.h"
 #include "runtime/cpu/PrologueRows.h"
+#include "runtime/cpu/SweepDomain.h"
 #include "runtime/cpu/TensorWindows.h"
 #include "runtime/optimizer/InitialValues.h"
 #include "runtime/optimizer/QuantBlocks.h"
@@ -24,7 +24,7 @@ public:
     uint32_t param;
     uint32_t row;
   };
-  /// The new states that are filled before a pass reads them.
+  /// The new states that are filled before a sweep reads them.
   enum class Fill : uint8_t { Nothing, NotZero, Everything };
   /// The arguments that all plans of a step share.
   struct Step {
@@ -40,7 +40,7 @@ public:
   void clear();
   /// Appends a tensor, and returns its position. Its stream pointers are null until set.
   uint32_t add(uint32_t param, const TensorShape &shape, const PrologueRows::Key &key);
-  /// Allocates the other memory of the passes. Called after the last `add`.
+  /// Allocates the other memory of the sweeps. Called after the last `add`.
   void finish(const std::vector<int64_t> &groupSizes, uint64_t seed,
               const std::vector<uint64_t> &numbers);
 
@@ -64,17 +64,17 @@ public:
   const std::vector<StreamInterface> &streamInterfaces() const { return plan.streams; }
   const std::vector<uint32_t> &scalarStates() const { return plan.scalarStates; }
 
-  /// Evaluates the prologues before the first pass.
+  /// Evaluates the prologues before the first sweep.
   void start(const Step &step);
   /// Fills new states over rows and columns. New states over elements are filled by the thread that
   /// runs over the elements.
   void fillRowStates(const Step &step) const;
   /// Runs stages to the end, or to a prologue before which a reduction over groups must be
-  /// combined. Reports a tensor to the observer after its last pass.
+  /// combined. Reports a tensor to the observer after its last sweep.
   void run(const Step &step);
   bool isAtEnd() const { return nextStage == plan.sequence.size(); }
-  /// Called after the last stage. Fills states if no pass over elements has done so, and reports
-  /// all tensors to the observer if the last stage isn't a pass.
+  /// Called after the last stage. Fills states if no sweep over elements has done so, and reports
+  /// all tensors to the observer if the last stage isn't a sweep.
   void complete(const Step &step);
 
   /// The number of reductions over groups that have run.
@@ -98,57 +98,59 @@ private:
     bool elementsFilled;
   };
 
-  /// Passes that run together over each range, before the next range.
-  struct Sweep {
+  /// Sweeps that run together over each range, before the next range.
+  struct Traversal {
     const Step &step;
     TensorWindows::Window tensors;
     bool isOwn;
-    PassDomain &domain;
-    uint32_t firstPass;
-    uint32_t passes;
+    SweepDomain &domain;
+    uint32_t firstSweep;
+    uint32_t sweeps;
     bool fillsStates;
-    bool isLast;                                // the last sweep over these tensors
+    bool isLast;                                // the last traversal over these tensors
     PrologueRows::Difference rowsDifferBy = {}; // tensors with equal rows can share a call
   };
 
-  PassDomain &domainOf(PassDomain::Kind kind);
+  SweepDomain &domainOf(SweepDomain::Kind kind);
   size_t sectionEnd() const;
   bool readsAgain(size_t end) const;
   void finishSection(size_t end);
   void runWindows(const Step &step, size_t end);
   void runStages(Walk walk, size_t end);
-  Sweep nextSweep(Walk &walk);
-  void runSweep(const Sweep &sweep) const;
-  void runPart(const Sweep &sweep, StepBoundary begin, StepBoundary end) const;
-  void runRanges(const Sweep &sweep, size_t position, const upd_range *ranges, size_t count) const;
-  size_t equalFrom(const Sweep &sweep, size_t position, size_t end) const;
-  double *slotsFor(const Sweep &sweep, uint32_t pass, size_t position, int64_t begin) const;
+  Traversal nextTraversal(Walk &walk);
+  void runTraversal(const Traversal &traversal) const;
+  void runPart(const Traversal &traversal, StepBoundary begin, StepBoundary end) const;
+  void runRanges(const Traversal &traversal, size_t position, const upd_range *ranges,
+                 size_t count) const;
+  size_t equalFrom(const Traversal &traversal, size_t position, size_t end) const;
+  double *slotsFor(const Traversal &traversal, uint32_t sweep, size_t position,
+                   int64_t begin) const;
   void observe(const Step &step, size_t begin, size_t end) const;
   bool isFilled(const Step &step, uint32_t group, size_t state) const {
     return step.fill == Fill::Everything || !step.initial.isZero(group, state);
   }
-  void fillElements(const Sweep &sweep, size_t position, int64_t begin, int64_t end) const;
-  void setColumnStreams(const Walk &walk, const PassInterface &pass, bool toBlocks);
-  void combine(const Walk &walk, uint32_t pass);
+  void fillElements(const Traversal &traversal, size_t position, int64_t begin, int64_t end) const;
+  void setColumnStreams(const Walk &walk, const SweepInterface &sweep, bool toBlocks);
+  void combine(const Walk &walk, uint32_t sweep);
 
   std::shared_ptr<const Kernels> kernels;
   const PlanInterface &plan;
   const PlanFunctions &functions;
   size_t streamCount;
-  bool hasSites = false;                                      // passes take sites
-  std::vector<std::vector<ScalarReduction>> scalarReductions; // of each pass
+  bool hasSites = false;                                      // sweeps take sites
+  std::vector<std::vector<ScalarReduction>> scalarReductions; // of each sweep
   std::vector<uint32_t> groupReductions; // numbers of those over groups, among all
 
   std::vector<Tensor> list;
   std::vector<TensorShape> shapes;
   std::vector<void *> streams; // streamCount for each tensor
   std::vector<upd_site> sites;
-  std::vector<PassDomain> domains; // that of elements, then others that passes use
-  int64_t elementBytes = 0;        // sum of all streams over elements
+  std::vector<SweepDomain> domains; // that of elements, then others that sweeps use
+  int64_t elementBytes = 0;         // sum of all streams over elements
   TensorWindows windows;
   PrologueRows prologueRows;
   PlanTemporaries temporaries;
-  std::vector<std::vector<double>> partials; // of each pass
+  std::vector<std::vector<double>> partials; // of each sweep
   std::vector<double> groupParts;
 
   size_t nextStage = 0;

@@ -9,7 +9,7 @@ using namespace updraft::runtime;
 
 void PlanRun::run(const Step &step) {
   while (nextStage < plan.sequence.size()) {
-    if (!plan.sequence[nextStage].isPass) {
+    if (!plan.sequence[nextStage].isSweep) {
       if (groupReductionsDone != groupReductionsCombined)
         return;
       prologueRows.evaluate(nextStage++, 0, prologueRows.size(), step.hypers, step.pool);
@@ -27,8 +27,8 @@ void PlanRun::run(const Step &step) {
 
 void PlanRun::complete(const Step &step) {
   if (step.fill != Fill::Nothing && !elementsFilled)
-    runSweep({step, {0, list.size()}, false, domains[0], 0, 0, true, false});
-  if (plan.sequence.empty() || !plan.sequence.back().isPass)
+    runTraversal({step, {0, list.size()}, false, domains[0], 0, 0, true, false});
+  if (plan.sequence.empty() || !plan.sequence.back().isSweep)
     observe(step, 0, list.size());
 }
 
@@ -38,44 +38,44 @@ size_t PlanRun::sectionEnd() const {
   bool waits = !prologueRows.isPerTensor();
   size_t stage = nextStage;
   for (; stage < plan.sequence.size(); ++stage) {
-    const auto [isPass, index, byTensor] = plan.sequence[stage];
-    if (!isPass && waits)
+    const auto [isSweep, index, byTensor] = plan.sequence[stage];
+    if (!isSweep && waits)
       break;
-    if (isPass)
+    if (isSweep)
       for (const ScalarReduction &reduction : scalarReductions[index])
         waits |= reduction.ofGroup;
   }
   return stage;
 }
 
-/// Whether the stages up to `end` run over elements more than once. Consecutive flat passes over
+/// Whether the stages up to `end` run over elements more than once. Consecutive flat sweeps over
 /// elements run together, so they count as one.
 bool PlanRun::readsAgain(size_t end) const {
-  size_t sweeps = 0;
+  size_t traversals = 0;
   bool followsFlat = false;
   for (size_t stage = nextStage; stage < end; ++stage) {
-    const auto [isPass, index, byTensor] = plan.sequence[stage];
+    const auto [isSweep, index, byTensor] = plan.sequence[stage];
     const bool isFlat =
-        isPass && PassDomain::kindOf(plan.passes[index]) == PassDomain::Kind::Elements;
-    sweeps += isPass && plan.passes[index].over == Extent::Element && !(isFlat && followsFlat);
+        isSweep && SweepDomain::kindOf(plan.sweeps[index]) == SweepDomain::Kind::Elements;
+    traversals += isSweep && plan.sweeps[index].over == Extent::Element && !(isFlat && followsFlat);
     followsFlat = isFlat;
   }
-  return sweeps > 1;
+  return traversals > 1;
 }
 
 void PlanRun::finishSection(size_t end) {
   for (; nextStage < end; ++nextStage) {
-    const auto [isPass, index, byTensor] = plan.sequence[nextStage];
-    if (!isPass)
+    const auto [isSweep, index, byTensor] = plan.sequence[nextStage];
+    if (!isSweep)
       continue;
-    elementsFilled |= plan.passes[index].over == Extent::Element;
+    elementsFilled |= plan.sweeps[index].over == Extent::Element;
     for (const ScalarReduction &reduction : scalarReductions[index])
       groupReductionsDone += reduction.ofGroup;
   }
 }
 
 void PlanRun::runWindows(const Step &step, size_t end) {
-  windows.assign(PassDomain::threadsFor(windows.cost(), step.pool));
+  windows.assign(SweepDomain::threadsFor(windows.cost(), step.pool));
   for (const TensorWindows::Window &window : windows.shared())
     runStages({step, window, false, nextStage, elementsFilled}, end);
   if (!windows.hasOwn())
@@ -91,36 +91,36 @@ void PlanRun::runWindows(const Step &step, size_t end) {
 
 void PlanRun::runStages(Walk walk, size_t end) {
   while (walk.stage < end) {
-    if (!plan.sequence[walk.stage].isPass) {
+    if (!plan.sequence[walk.stage].isSweep) {
       prologueRows.evaluate(walk.stage++, walk.tensors.begin, walk.tensors.end, walk.step.hypers,
                             walk.step.pool);
       continue;
     }
-    const Sweep sweep = nextSweep(walk);
-    const PassInterface &first = plan.passes[sweep.firstPass];
+    const Traversal traversal = nextTraversal(walk);
+    const SweepInterface &first = plan.sweeps[traversal.firstSweep];
     setColumnStreams(walk, first, true);
-    runSweep(sweep);
+    runTraversal(traversal);
     setColumnStreams(walk, first, false);
-    for (uint32_t pass = 0; pass < sweep.passes; ++pass)
-      combine(walk, sweep.firstPass + pass);
+    for (uint32_t sweep = 0; sweep < traversal.sweeps; ++sweep)
+      combine(walk, traversal.firstSweep + sweep);
   }
 }
 
-/// Returns a sweep with the next pass. If that is a flat pass over elements, includes all such
-/// passes directly after it, which then find elements in the cache.
-PlanRun::Sweep PlanRun::nextSweep(Walk &walk) {
+/// Returns a traversal with the next sweep. If that is a flat sweep over elements, includes all
+/// such sweeps directly after it, which then find elements in the cache.
+PlanRun::Traversal PlanRun::nextTraversal(Walk &walk) {
   const uint32_t first = plan.sequence[walk.stage].index;
   const PrologueRows::Difference difference = prologueRows.differenceAt(walk.stage);
-  const PassDomain::Kind kind = PassDomain::kindOf(plan.passes[first]);
+  const SweepDomain::Kind kind = SweepDomain::kindOf(plan.sweeps[first]);
   uint32_t count = 1;
   ++walk.stage;
-  while (kind == PassDomain::Kind::Elements && walk.stage < plan.sequence.size() &&
-         plan.sequence[walk.stage].isPass &&
-         PassDomain::kindOf(plan.passes[first + count]) == kind) {
+  while (kind == SweepDomain::Kind::Elements && walk.stage < plan.sequence.size() &&
+         plan.sequence[walk.stage].isSweep &&
+         SweepDomain::kindOf(plan.sweeps[first + count]) == kind) {
     ++count;
     ++walk.stage;
   }
-  const bool overElements = plan.passes[first].over == Extent::Element;
+  const bool overElements = plan.sweeps[first].over == Extent::Element;
   const bool fills = walk.step.fill != Fill::Nothing && overElements && !walk.elementsFilled;
   walk.elementsFilled |= overElements;
   const bool isLast = walk.stage == plan.sequence.size();

@@ -18,14 +18,14 @@ public:
   explicit PlanTemporaries(const PlanInterface &plan);
 
   bool empty() const { return plan.temporaries().empty(); }
-  /// Called before `allocate` if a pass reduces columns into temporary `index`.
+  /// Called before `allocate` if a sweep reduces columns into temporary `index`.
   void markColumns(size_t index);
   /// Throws std::bad_alloc if there is no memory.
   void allocate(const std::vector<TensorShape> &shapes);
 
   /// The values of temporary `index` of a tensor.
   void *values(size_t position, size_t index) const;
-  /// The values of the blocks, for a temporary into which a pass reduces columns.
+  /// The values of the blocks, for a temporary into which a sweep reduces columns.
   double *blockValues(size_t position, size_t index) const;
 
   /// Combines the values of the blocks into the values of the temporary, for tensors [begin, end).

@@ -25,12 +25,12 @@ PrologueRows::PrologueRows(std::shared_ptr<const Kernels> kernelsToUse, size_t p
   for (const StageInterface &stage : plan.sequence) {
     perTensor |= stage.byTensor;
     differences.push_back(difference);
-    if (!stage.isPass)
+    if (!stage.isSweep)
       difference = std::max(difference, stage.byTensor ? Difference::All : Difference::Keys);
   }
-  for (const PassInterface &pass : plan.passes) {
-    reducedCount += pass.scalarReductions();
-    for (const ReductionInterface &reduction : pass.reductions)
+  for (const SweepInterface &sweep : plan.sweeps) {
+    reducedCount += sweep.scalarReductions();
+    for (const ReductionInterface &reduction : sweep.reductions)
       perTensor |= reduction.over == Extent::Tensor;
   }
   for (uint32_t state : plan.scalarStates)
@@ -112,7 +112,7 @@ void PrologueRows::finish(const std::vector<int64_t> &groupSizes) {
     if (!memory)
       throw std::bad_alloc();
   }
-  // A pass may read a row before the first prologue writes it.
+  // A sweep may read a row before the first prologue writes it.
   if (!keys.empty())
     std::memset(memory.get(), 0, keys.size() * rowBytes);
 }

@@ -1,6 +1,6 @@
 //===- ReductionTree.h - Combining the results of the leaves of a reduction ---------*- C++ -*-===//
 // The upper part of the reduction tree (docs/dialect.md): combines pairs (0, 1), (2, 3), … until
-// one value is left. An odd last value passes up. The shape depends only on the number of values.
+// one value is left. an odd last value passes up. The shape depends only on the number of values.
 
 #ifndef UPDRAFT_RUNTIME_CPU_REDUCTIONTREE_H
 #define UPDRAFT_RUNTIME_CPU_REDUCTIONTREE_H

@@ -11,7 +11,7 @@
 using namespace updraft::runtime;
 
 /// The maximum number of rows in a chunk. Rows are gathered into chunks, and a chunk goes through
-/// all passes. A chunk of consecutive rows is one block, which limits its rows.
+/// all sweeps. A chunk of consecutive rows is one block, which limits its rows.
 static constexpr int64_t maxChunkRows = UPD_BLOCK_ROWS;
 /// The data of a chunk should fit into the L1 cache.
 static constexpr size_t chunkBytes = size_t(32) << 10;
@@ -32,8 +32,8 @@ RowsRun::RowsRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex, 
   }
   setStream(StreamIndex::Grad, gradient);
   chunkRows = std::clamp<int64_t>(static_cast<int64_t>(chunkBytes / touched), 1, maxChunkRows);
-  for (const PassInterface &pass : plan.passes)
-    isFlat &= PassDomain::kindOf(pass) == PassDomain::Kind::Elements;
+  for (const SweepInterface &sweep : plan.sweeps)
+    isFlat &= SweepDomain::kindOf(sweep) == SweepDomain::Kind::Elements;
   prologueRows.clear();
   prologueRows.add(param, key, shape);
   prologueRows.finish(groupSizes);
@@ -42,14 +42,14 @@ RowsRun::RowsRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex, 
 void RowsRun::start(const InitialValues &initial, const GroupHypers &hypers, const upd_pool &pool) {
   prologueRows.start(initial);
   for (size_t stage = 0; stage < plan.sequence.size() && !isSkipped(); ++stage)
-    if (!plan.sequence[stage].isPass)
+    if (!plan.sequence[stage].isSweep)
       prologueRows.evaluate(stage, 0, prologueRows.size(), hypers, pool);
 
   const int64_t cost = count * (rowElements + StepPartition::tensorCost);
   size_t parts = 1;
-  if (cost >= PassDomain::inlineCost)
+  if (cost >= SweepDomain::inlineCost)
     parts = static_cast<size_t>(
-        std::clamp<int64_t>(pool.thread_count(pool.pool), 1, cost / PassDomain::threadCost));
+        std::clamp<int64_t>(pool.thread_count(pool.pool), 1, cost / SweepDomain::threadCost));
   scratches.resize(parts);
   for (Scratch &scratch : scratches) {
     const auto rows = static_cast<size_t>(chunkRows);
@@ -83,7 +83,7 @@ int64_t RowsRun::boundary(size_t part, size_t parts) const {
 }
 
 void RowsRun::run(const upd_pool &pool) {
-  if (count == 0 || rowElements == 0 || plan.passes.empty())
+  if (count == 0 || rowElements == 0 || plan.sweeps.empty())
     return;
   if (scratches.size() == 1)
     return runPart(scratches[0], 0, count * rowElements);
@@ -106,7 +106,7 @@ void RowsRun::runPart(Scratch &scratch, int64_t begin, int64_t end) const {
     scratch.tensors = 0;
     if (isFlat && rowElements > UPD_LEAF_ELEMENTS) {
       append(scratch, row, 1, 0);
-      const int64_t leaf = plan.passes.size() == 1 ? rowElements : UPD_LEAF_ELEMENTS;
+      const int64_t leaf = plan.sweeps.size() == 1 ? rowElements : UPD_LEAF_ELEMENTS;
       const int64_t stop = std::min({first + leaf, rowElements, end - row * rowElements});
       scratch.elements[0] = {first, stop};
       begin = row * rowElements + stop;
@@ -148,12 +148,12 @@ void RowsRun::append(Scratch &scratch, int64_t row, int64_t rows, size_t inChunk
 }
 
 void RowsRun::call(Scratch &scratch) const {
-  for (size_t i = 0; i < plan.passes.size(); ++i) {
-    const PassDomain::Kind kind = PassDomain::kindOf(plan.passes[i]);
-    const upd_range *ranges = kind == PassDomain::Kind::Elements ? scratch.elements.data()
-                              : kind == PassDomain::Kind::Rows   ? scratch.rows.data()
-                                                                 : scratch.blocks.data();
-    functions.passes[i](prologueRows.data(0), scratch.streams.data(), ranges,
+  for (size_t i = 0; i < plan.sweeps.size(); ++i) {
+    const SweepDomain::Kind kind = SweepDomain::kindOf(plan.sweeps[i]);
+    const upd_range *ranges = kind == SweepDomain::Kind::Elements ? scratch.elements.data()
+                              : kind == SweepDomain::Kind::Rows   ? scratch.rows.data()
+                                                                  : scratch.blocks.data();
+    functions.sweeps[i](prologueRows.data(0), scratch.streams.data(), ranges,
                         static_cast<int64_t>(scratch.tensors), nullptr,
                         isFlat ? nullptr : scratch.sites.data());
   }

@@ -6,8 +6,8 @@
 #define UPDRAFT_RUNTIME_CPU_ROWSRUN_H
 
 #include "runtime/base/Kernels.h"
-#include "runtime/cpu/PassDomain.h"
 #include "runtime/cpu/PrologueRows.h"
+#include "runtime/cpu/SweepDomain.h"
 #include "runtime/optimizer/StateArena.h"
 
 #include <memory>
@@ -33,10 +33,10 @@ public:
   /// Sets the start of the parameter or of a state.
   void setStream(size_t index, void *data) { streams[index].data = static_cast<char *>(data); }
 
-  /// Evaluates all prologues, none of which depends on a pass. Allocates the memory for `run`.
+  /// Evaluates all prologues, none of which depends on a sweep. Allocates the memory for `run`.
   /// Throws std::bad_alloc.
   void start(const InitialValues &initial, const GroupHypers &hypers, const upd_pool &pool);
-  /// Runs the passes over the rows. Not allowed if the step is skipped.
+  /// Runs the sweeps over the rows. Not allowed if the step is skipped.
   void run(const upd_pool &pool);
 
 private:
@@ -67,7 +67,7 @@ private:
   int64_t count;
   int64_t rowElements;
   int64_t chunkRows;
-  bool isFlat = true; // all passes are flat over elements, so a row may be cut
+  bool isFlat = true; // all sweeps are flat over elements, so a row may be cut
   std::vector<Stream> streams;
   PrologueRows prologueRows;
   std::vector<Scratch> scratches; // one for each part

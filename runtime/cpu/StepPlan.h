@@ -37,7 +37,7 @@ public:
   std::deque<PlanRun> &runs() { return planRuns; }
   const std::deque<PlanRun> &runs() const { return planRuns; }
 
-  /// Evaluates initial values, and the prologues before the first pass.
+  /// Evaluates initial values, and the prologues before the first sweep.
   void start(const GroupHypers &hypers, const upd_pool &pool);
   bool hasFirst() const;
   bool hasSkipped() const;

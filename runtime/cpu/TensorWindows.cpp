@@ -1,4 +1,4 @@
-//===- TensorWindows.cpp - Tensors that go through all passes together ------------------------===//
+//===- TensorWindows.cpp - Tensors that go through all sweeps together ------------------------===//
 
 #include "runtime/cpu/TensorWindows.h"
 

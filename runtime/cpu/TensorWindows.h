@@ -1,5 +1,5 @@
-//===- TensorWindows.h - Tensors that go through all passes together ----------------*- C++ -*-===//
-// A window's elements are still in the cache when another pass reads them.
+//===- TensorWindows.h - Tensors that go through all sweeps together ----------------*- C++ -*-===//
+// A window's elements are still in the cache when another sweep reads them.
 
 #ifndef UPDRAFT_RUNTIME_CPU_TENSORWINDOWS_H
 #define UPDRAFT_RUNTIME_CPU_TENSORWINDOWS_H

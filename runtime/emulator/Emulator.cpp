@@ -84,11 +84,11 @@ static upd_range valuesIn(upd_range range, int64_t loop, int64_t extent, const u
   }
 }
 
-void updraft_emulator_pass(updraft::runtime::EmulatedKernel kernel, const int64_t *streamBytes,
-                           const int64_t *streamExtents, int64_t streamCount, int64_t loop,
-                           int64_t rowBytes, int64_t partialCount, const void *row,
-                           void *const *streams, const upd_range *ranges, int64_t count,
-                           double *partials, const upd_site *sites) {
+void updraft_emulator_sweep(updraft::runtime::EmulatedKernel kernel, const int64_t *streamBytes,
+                            const int64_t *streamExtents, int64_t streamCount, int64_t loop,
+                            int64_t rowBytes, int64_t partialCount, const void *row,
+                            void *const *streams, const upd_range *ranges, int64_t count,
+                            double *partials, const upd_site *sites) {
   Launch launch;
   std::vector<upd_gpu_chunk> chunks;
   std::vector<char> rows(static_cast<size_t>(count * rowBytes));

@@ -25,14 +25,14 @@ void updraft_emulator_prologue(updraft::runtime::EmulatedKernel kernel, int64_t 
                                const double *hyper, const double *perTensor, const double *reduced,
                                const double *scalars, void *row, double *nextScalars);
 
-/// Launches the kernel of a pass, with the arguments of a pass for a CPU. `streamBytes` and
+/// Launches the kernel of a sweep, with the arguments of a sweep for a CPU. `streamBytes` and
 /// `streamExtents` have, for each of `streamCount` streams, the bytes and the extent of a value.
 /// `loop` is an upd_gpu_loop.
-void updraft_emulator_pass(updraft::runtime::EmulatedKernel kernel, const int64_t *streamBytes,
-                           const int64_t *streamExtents, int64_t streamCount, int64_t loop,
-                           int64_t rowBytes, int64_t partialCount, const void *row,
-                           void *const *streams, const upd_range *ranges, int64_t count,
-                           double *partials, const upd_site *sites);
+void updraft_emulator_sweep(updraft::runtime::EmulatedKernel kernel, const int64_t *streamBytes,
+                            const int64_t *streamExtents, int64_t streamCount, int64_t loop,
+                            int64_t rowBytes, int64_t partialCount, const void *row,
+                            void *const *streams, const upd_range *ranges, int64_t count,
+                            double *partials, const upd_site *sites);
 }
 
 #endif // UPDRAFT_RUNTIME_EMULATOR_EMULATOR_H

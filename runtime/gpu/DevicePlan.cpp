@@ -9,12 +9,12 @@
 
 using namespace updraft::gpu;
 using updraft::runtime::Extent;
-using updraft::runtime::PassDomain;
-using updraft::runtime::PassInterface;
 using updraft::runtime::ReductionInterface;
 using updraft::runtime::sizeOf;
 using updraft::runtime::Status;
 using updraft::runtime::StreamInterface;
+using updraft::runtime::SweepDomain;
+using updraft::runtime::SweepInterface;
 
 DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, size_t planIndex)
     : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]) {
@@ -30,19 +30,19 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
   };
   hasBlocks.resize(plan.temporaries().size());
   runtime::ScalarReductions numbered = plan.scalarReductions();
-  reductions = std::move(numbered.ofPasses);
+  reductions = std::move(numbered.ofSweeps);
   groupReductions = std::move(numbered.overGroups);
   reducedCount = numbered.count;
-  for (size_t i = 0; i < plan.passes.size(); ++i) {
-    const PassInterface &pass = plan.passes[i];
-    Launch &launch = passes.emplace_back();
-    launch.domain = PassDomain::kindOf(pass);
-    launch.byWarps = !pass.reductions.empty() || pass.isMatrix || pass.isBatches ||
-                     hasQuantBlocks(pass.reads) || hasQuantBlocks(pass.writes);
+  for (size_t i = 0; i < plan.sweeps.size(); ++i) {
+    const SweepInterface &sweep = plan.sweeps[i];
+    Launch &launch = sweeps.emplace_back();
+    launch.domain = SweepDomain::kindOf(sweep);
+    launch.byWarps = !sweep.reductions.empty() || sweep.isMatrix || sweep.isBatches ||
+                     hasQuantBlocks(sweep.reads) || hasQuantBlocks(sweep.writes);
     launch.slots = reductions[i].size();
     hasSites |= launch.domain != Domain::Elements;
     domains.try_emplace(launch.domain, launch.domain);
-    for (const ReductionInterface &reduction : pass.reductions)
+    for (const ReductionInterface &reduction : sweep.reductions)
       if (reduction.over == Extent::Column) {
         launch.ownStreams = true;
         hasBlocks[reduction.into - plan.firstTemporary] = 1;
@@ -56,8 +56,8 @@ Status DevicePlan::load(Module &module) {
     if (Status status = module.find(plan.prefix + "_prologue" + std::to_string(i), prologues[i]);
         !status.ok())
       return status;
-  for (size_t i = 0; i < passes.size(); ++i)
-    if (Status status = module.find(plan.prefix + "_pass" + std::to_string(i), passes[i].kernel);
+  for (size_t i = 0; i < sweeps.size(); ++i)
+    if (Status status = module.find(plan.prefix + "_sweep" + std::to_string(i), sweeps[i].kernel);
         !status.ok())
       return status;
   return {};
@@ -137,9 +137,9 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
   // A chunk is a leaf of a reduction tree.
   for (const auto &[kind, domain] : domains)
     chunks[kind] = tables.reserve<upd_gpu_chunk>(static_cast<size_t>(domain.leaves()));
-  for (size_t i = 0; i < passes.size(); ++i) {
-    Launch &launch = passes[i];
-    const PassDomain &domain = domains.at(launch.domain);
+  for (size_t i = 0; i < sweeps.size(); ++i) {
+    Launch &launch = sweeps[i];
+    const SweepDomain &domain = domains.at(launch.domain);
     launch.streams = launch.ownStreams ? tables.reserve<void *>(streams.size()) : streamTable;
     launch.partials = scratch.reserve<double>(chunks[launch.domain].count * launch.slots);
     size_t parts = 0, columns = 0; // for each reduction
@@ -151,7 +151,7 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
                                      ((shape.columns + UPD_GPU_THREADS - 1) / UPD_GPU_THREADS));
     }
     const auto columnReductions = static_cast<size_t>(
-        std::count_if(plan.passes[i].reductions.begin(), plan.passes[i].reductions.end(),
+        std::count_if(plan.sweeps[i].reductions.begin(), plan.sweeps[i].reductions.end(),
                       [](const auto &reduction) { return reduction.over == Extent::Column; }));
     launch.parts = tables.reserve<Combination>(parts * launch.slots);
     launch.wholes = tables.reserve<Combination>(count * launch.slots);
@@ -177,12 +177,12 @@ void DevicePlan::fill(DeviceArena &tables, const DeviceArena &scratch, const dou
 void DevicePlan::fillStreams(DeviceArena &tables, const DeviceArena &scratch) {
   std::copy(streams.begin(), streams.end(), tables.host(streamTable));
   const size_t firstTemporary = plan.firstTemporary;
-  for (size_t i = 0; i < passes.size(); ++i) {
-    if (!passes[i].ownStreams)
+  for (size_t i = 0; i < sweeps.size(); ++i) {
+    if (!sweeps[i].ownStreams)
       continue;
-    void **own = tables.host(passes[i].streams);
+    void **own = tables.host(sweeps[i].streams);
     std::copy(streams.begin(), streams.end(), own);
-    for (const ReductionInterface &reduction : plan.passes[i].reductions)
+    for (const ReductionInterface &reduction : plan.sweeps[i].reductions)
       for (size_t position = 0; position < list.size() && reduction.over == Extent::Column;
            ++position)
         own[position * plan.streams.size() + reduction.into] = scratch.at(
@@ -246,11 +246,11 @@ void DevicePlan::fillTensors(DeviceArena &tables, const DeviceArena &scratch, co
 
 void DevicePlan::fillCombinations(DeviceArena &tables, const DeviceArena &scratch) {
   const size_t firstTemporary = plan.firstTemporary;
-  for (size_t i = 0; i < passes.size(); ++i) {
-    const Launch &launch = passes[i];
+  for (size_t i = 0; i < sweeps.size(); ++i) {
+    const Launch &launch = sweeps[i];
     Combination *part = tables.host(launch.parts), *whole = tables.host(launch.wholes);
     ColumnCombination *column = tables.host(launch.columns);
-    const PassDomain &domain = domains.at(launch.domain);
+    const SweepDomain &domain = domains.at(launch.domain);
     const auto stride = static_cast<int64_t>(launch.slots);
     for (size_t position = 0; position < list.size(); ++position) {
       const runtime::TensorShape &shape = list[position].shape;
@@ -272,7 +272,7 @@ void DevicePlan::fillCombinations(DeviceArena &tables, const DeviceArena &scratc
                      nullptr, isMax};
         *whole++ = {values, (leaves - 1) / leavesOfPart + 1, stride * leavesOfPart, result, isMax};
       }
-      for (const ReductionInterface &reduction : plan.passes[i].reductions) {
+      for (const ReductionInterface &reduction : plan.sweeps[i].reductions) {
         if (reduction.over != Extent::Column)
           continue;
         const size_t index = position * plan.temporaries().size() + reduction.into - firstTemporary;
@@ -312,7 +312,7 @@ Status DevicePlan::update(const Step &step) {
   streamsChanged = false;
   if (Status status = step.tables.upload(streamTable, step.stream); !status.ok())
     return status;
-  for (const Launch &launch : passes)
+  for (const Launch &launch : sweeps)
     if (launch.ownStreams)
       if (Status status = step.tables.upload(launch.streams, step.stream); !status.ok())
         return status;
@@ -363,7 +363,7 @@ Status DevicePlan::launchChunks(const Step &step, const Launch &launch, upd_gpu_
 }
 
 Status DevicePlan::runRows(const Step &step, const RowTables &all) const {
-  for (const Launch &launch : passes) {
+  for (const Launch &launch : sweeps) {
     const bool byLeaves = launch.domain == Domain::Elements;
     if (Status status = launchChunks(step, launch, byLeaves ? all.leafChunks : all.rowChunks,
                                      byLeaves ? all.leaves : all.rows, all.streams, all.tensorRows,
@@ -374,7 +374,7 @@ Status DevicePlan::runRows(const Step &step, const RowTables &all) const {
   return {};
 }
 
-Status DevicePlan::launchPass(const Step &step, const Launch &launch) {
+Status DevicePlan::launchSweep(const Step &step, const Launch &launch) {
   const Table<upd_gpu_chunk> chunkTable = chunks.at(launch.domain);
   if (Status status = launchChunks(step, launch, step.tables.at(chunkTable),
                                    static_cast<int64_t>(chunkTable.count),
@@ -392,14 +392,14 @@ Status DevicePlan::launchPass(const Step &step, const Launch &launch) {
 Status DevicePlan::run(const Step &step) {
   for (; nextStage < plan.sequence.size(); ++nextStage) {
     const runtime::StageInterface &stage = plan.sequence[nextStage];
-    if (!stage.isPass && groupReductionsRun != groupReductionsCombined)
+    if (!stage.isSweep && groupReductionsRun != groupReductionsCombined)
       return {};
     Status status =
-        stage.isPass ? launchPass(step, passes[stage.index])
-                     : launchTable(step, prologues[stage.index], prologueTensors, UPD_GPU_THREADS);
+        stage.isSweep ? launchSweep(step, sweeps[stage.index])
+                      : launchTable(step, prologues[stage.index], prologueTensors, UPD_GPU_THREADS);
     if (!status.ok())
       return status;
-    if (stage.isPass)
+    if (stage.isSweep)
       groupReductionsRun += static_cast<size_t>(std::count_if(
           reductions[stage.index].begin(), reductions[stage.index].end(),
           [](const runtime::ScalarReduction &reduction) { return reduction.ofGroup; }));

@@ -5,7 +5,7 @@
 #ifndef UPDRAFT_RUNTIME_GPU_DEVICEPLAN_H
 #define UPDRAFT_RUNTIME_GPU_DEVICEPLAN_H
 
-#include "runtime/cpu/PassDomain.h"
+#include "runtime/cpu/SweepDomain.h"
 #include "runtime/gpu/DeviceArena.h"
 #include "runtime/kernels/EngineKernels.h"
 #include "runtime/optimizer/QuantBlocks.h"
@@ -28,7 +28,7 @@ struct SteppedTensor {
   void *steps;
   upd_dtype stepsType;
   double *first;
-  bool byRows = false; ///< its gradient has only some rows, and passes run over these
+  bool byRows = false; ///< its gradient has only some rows, and sweeps run over these
 };
 
 /// The engine's kernels.
@@ -119,16 +119,16 @@ public:
   /// Launches stages, until the end or until a prologue needs reductions over groups that aren't
   /// combined yet.
   runtime::Status run(const Step &step);
-  /// Launches the passes over rows as tensors, after everything else.
+  /// Launches the sweeps over rows as tensors, after everything else.
   runtime::Status runRows(const Step &step, const RowTables &tables) const;
   bool isAtEnd() const { return nextStage == plan.sequence.size(); }
   size_t groupReductionsDone() const { return groupReductionsRun; }
   void setCombined(size_t count) { groupReductionsCombined = count; }
 
 private:
-  using Domain = runtime::PassDomain::Kind;
+  using Domain = runtime::SweepDomain::Kind;
 
-  /// A pass and its launch arguments.
+  /// A sweep and its launch arguments.
   struct Launch {
     Kernel kernel = nullptr;
     Domain domain;
@@ -152,7 +152,7 @@ private:
   void fillTensors(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
                    const std::vector<int64_t> &groupSizes, uint64_t seed);
   void fillCombinations(DeviceArena &tables, const DeviceArena &scratch);
-  runtime::Status launchPass(const Step &step, const Launch &launch);
+  runtime::Status launchSweep(const Step &step, const Launch &launch);
   static runtime::Status launchChunks(const Step &step, const Launch &launch, upd_gpu_chunk *chunks,
                                       int64_t count, void **streams, char *rows, double *partials,
                                       upd_site *sites);
@@ -164,14 +164,14 @@ private:
   std::vector<char> hasBlocks; ///< by temporary: columns are reduced into it
   size_t reducedCount = 0;
   std::vector<uint32_t> groupReductions;                         ///< their numbers among all
-  std::vector<std::vector<runtime::ScalarReduction>> reductions; ///< by pass
+  std::vector<std::vector<runtime::ScalarReduction>> reductions; ///< by sweep
   std::vector<Kernel> prologues;
-  std::vector<Launch> passes;
+  std::vector<Launch> sweeps;
 
   std::vector<SteppedTensor> list;
   std::vector<void *> streams;
   std::vector<void *> scalarData;
-  std::map<Domain, runtime::PassDomain> domains; ///< domains that passes run over
+  std::map<Domain, runtime::SweepDomain> domains; ///< domains that sweeps run over
   bool streamsChanged = false;
   std::vector<char> aligned; ///< by tensor
 

@@ -25,7 +25,7 @@ Status DeviceRows::set(const std::vector<SteppedRows> &rows, const DeviceArena &
   rowCount = leafCount = 0;
   std::vector<SteppedRows> taken;
   for (const SteppedRows &each : rows)
-    if (each.count != 0 && each.elements != 0 && !plan.interface().passes.empty()) {
+    if (each.count != 0 && each.elements != 0 && !plan.interface().sweeps.empty()) {
       taken.push_back(each);
       rowCount += each.count;
       leafCount += each.count * leavesOf(each);

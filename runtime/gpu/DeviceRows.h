@@ -1,6 +1,6 @@
 //===- DeviceRows.h - Steps of single rows on a device ------------------------------*- C++ -*-===//
 // The indices are in the device's memory; the host only knows their number. So the device writes
-// the tables with the location of each row, and passes treat rows as tensors.
+// the tables with the location of each row, and sweeps treat rows as tensors.
 
 #ifndef UPDRAFT_RUNTIME_GPU_DEVICEROWS_H
 #define UPDRAFT_RUNTIME_GPU_DEVICEROWS_H

@@ -87,7 +87,7 @@ Status DeviceStep::finish(const std::vector<double> &hypers, uint64_t seed, Stre
     *next++ = {tables.at(hyperTable, place), source.from, source.dtype};
   if (Status status = tables.upload(stream); !status.ok())
     return status;
-  // A pass may precede the first prologue.
+  // A sweep may precede the first prologue.
   return scratch.zero(stream);
 }
 

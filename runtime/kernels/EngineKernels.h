@@ -1,6 +1,6 @@
 //===- EngineKernels.h - Kernels of a step that don't depend on the rule ------------*- C++ -*-===//
-// A step on a device runs begin; then the rule's prologues and passes, with combine* after a pass
-// that has reductions; then commit*. For a gradient of some rows, place_rows and the passes over
+// A step on a device runs begin; then the rule's prologues and sweeps, with combine* after a sweep
+// that has reductions; then commit*. For a gradient of some rows, place_rows and the sweeps over
 // the placed rows run before commit. All pointers are to memory of the device. The kernels run in
 // blocks of UPD_GPU_THREADS threads, with any number of blocks.
 //   updraft_fill(const Fill *, int64_t count)
@@ -72,7 +72,7 @@ struct RowStream {
   int32_t isVector;  ///< a row has more than one value
 };
 
-/// Makes each row of a gradient of some rows a tensor in the tables of the passes, and each leaf of
+/// Makes each row of a gradient of some rows a tensor in the tables of the sweeps, and each leaf of
 /// a row a chunk. `count` is the number of leaves of all rows. A row that the parameter doesn't
 /// have, or whose index isn't larger than the previous one, is marked as skipped.
 struct PlacedRows {

@@ -10,8 +10,8 @@
 using namespace updraft::runtime;
 
 std::string updraft::runtime::rowsRefusal(const RuleInterface &rule, const PlanInterface &plan) {
-  for (const PassInterface &pass : plan.passes) {
-    for (const ReductionInterface &reduction : pass.reductions)
+  for (const SweepInterface &sweep : plan.sweeps) {
+    for (const ReductionInterface &reduction : sweep.reductions)
       switch (reduction.over) {
       case Extent::Group:
         return "it reduces over the whole group";
@@ -25,7 +25,7 @@ std::string updraft::runtime::rowsRefusal(const RuleInterface &rule, const PlanI
       case Extent::Element:
         break;
       }
-    if (pass.over == Extent::Column)
+    if (sweep.over == Extent::Column)
       return "it has values over whole columns";
   }
   for (const StateInterface &state : rule.states)
@@ -47,8 +47,8 @@ bool updraft::runtime::rowsNeedMatrix(const PlanInterface &plan) {
     return false;
   return std::any_of(plan.streams.begin(), plan.streams.end(),
                      [](const StreamInterface &stream) { return stream.over == Extent::Row; }) ||
-         std::any_of(plan.passes.begin(), plan.passes.end(),
-                     [](const PassInterface &pass) { return pass.isMatrix; });
+         std::any_of(plan.sweeps.begin(), plan.sweeps.end(),
+                     [](const SweepInterface &sweep) { return sweep.isMatrix; });
 }
 
 /// The number of first dimensions that count the rows: 0 for a scalar, which has one row.

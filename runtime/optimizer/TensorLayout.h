@@ -1,5 +1,5 @@
 //===- TensorLayout.h - Shapes and strides of dense tensors -------------------------*- C++ -*-===//
-// An elementwise pass treats a tensor as a sequence of elements in memory order. This is correct
+// An elementwise sweep treats a tensor as a sequence of elements in memory order. This is correct
 // for every dense tensor, in any order of dimensions, as long as all tensors of a parameter have
 // the same layout.
 

@@ -1,4 +1,4 @@
-// Quotients and roots of f32 in the passes of a `fast` plan, but not in other plans or in
+// Quotients and roots of f32 in the sweeps of a `fast` plan, but not in other plans or in
 // prologues.
 // RUN: updraft-opt %s --updraft-approximate --split-input-file | FileCheck %s
 
@@ -6,7 +6,7 @@
 // CHECK:         updraft.prologue
 // CHECK:           math.sqrt %{{.*}} : f64
 // CHECK:           arith.divf %{{.*}} : f64
-// CHECK:         updraft.pass
+// CHECK:         updraft.sweep
 // CHECK:         ^bb0(%[[S:.*]]: f32, %[[P:.*]]: f32, %[[G:.*]]: f32):
 // CHECK-NEXT:      %[[ROOT:.*]] = math.sqrt %[[G]] fastmath<afn> : f32
 // CHECK-NEXT:      %[[SUM:.*]] = arith.addf %[[ROOT]], %[[S]] : f32
@@ -38,7 +38,7 @@ updraft.plan @Marked compute f32 fast {
     %2 = arith.truncf %1 : f64 to f32
     updraft.yield %2 : f32
   }
-  updraft.pass scalars(%s : f32)
+  updraft.sweep scalars(%s : f32)
       reads(%p, %g : !updraft.stream<f32>, !updraft.stream<f32>)
       writes(%p : !updraft.stream<f32>) {
   ^bb0(%se: f32, %pe: f32, %ge: f32):
@@ -70,7 +70,7 @@ updraft.plan @Strict compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass
+  updraft.sweep
       reads(%p, %g : !updraft.stream<f32>, !updraft.stream<f32>)
       writes(%p : !updraft.stream<f32>) {
   ^bb0(%pe: f32, %ge: f32):
@@ -94,7 +94,7 @@ updraft.plan @InF64 compute f64 fast {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass
+  updraft.sweep
       reads(%p, %g : !updraft.stream<f64>, !updraft.stream<f64>)
       writes(%p : !updraft.stream<f64>) {
   ^bb0(%pe: f64, %ge: f64):

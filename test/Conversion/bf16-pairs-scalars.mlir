@@ -1,5 +1,5 @@
-// NaNs of a scalar lose their lower half only for a pass that rounds pairs of elements to bf16, as
-// on CPUs in passes without elementary functions.
+// NaNs of a scalar lose their lower half only for a sweep that rounds pairs of elements to bf16, as
+// on CPUs in sweeps without elementary functions.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops | FileCheck %s
 // RUN: updraft-opt %s --convert-updraft-plan-to-gpu | FileCheck %s --check-prefix=GPU
 
@@ -26,7 +26,7 @@ updraft.plan @Pairs compute f32 {
     %s = arith.truncf %l : f64 to f32
     updraft.yield %s : f32
   }
-  updraft.pass scalars(%k : f32) reads(%g : !updraft.stream<bf16>) writes(%p : !updraft.stream<bf16>) {
+  updraft.sweep scalars(%k : f32) reads(%g : !updraft.stream<bf16>) writes(%p : !updraft.stream<bf16>) {
   ^bb0(%s: f32, %e: f32):
     %0 = arith.mulf %s, %e : f32
     updraft.store %0 : f32
@@ -51,7 +51,7 @@ updraft.plan @Elements compute f32 {
     %s = arith.truncf %l : f64 to f32
     updraft.yield %s : f32
   }
-  updraft.pass scalars(%k : f32) reads(%g : !updraft.stream<bf16>) writes(%p : !updraft.stream<bf16>) {
+  updraft.sweep scalars(%k : f32) reads(%g : !updraft.stream<bf16>) writes(%p : !updraft.stream<bf16>) {
   ^bb0(%s: f32, %e: f32):
     %0 = math.exp %e : f32
     %1 = arith.mulf %s, %0 : f32

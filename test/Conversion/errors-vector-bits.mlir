@@ -10,7 +10,7 @@ updraft.plan @R compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
+  updraft.sweep reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32):
     updraft.store %x : f32
   }

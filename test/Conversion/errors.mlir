@@ -10,9 +10,9 @@ updraft.plan @Exp compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
+  updraft.sweep reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32):
-    // expected-error @+1 {{'math.sin' op has no vector instructions, and a pass calls no library; expand it with `updraft-expand-math`}}
+    // expected-error @+1 {{'math.sin' op has no vector instructions, and a sweep calls no library; expand it with `updraft-expand-math`}}
     %y = math.sin %x : f32
     updraft.store %y : f32
   }
@@ -29,9 +29,9 @@ updraft.plan @Remainder compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
+  updraft.sweep reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32):
-    // expected-error @+1 {{'arith.remf' op has no vector instructions, and a pass calls no library; expand it with `updraft-expand-math`}}
+    // expected-error @+1 {{'arith.remf' op has no vector instructions, and a sweep calls no library; expand it with `updraft-expand-math`}}
     %y = arith.remf %x, %x : f32
     updraft.store %y : f32
   }

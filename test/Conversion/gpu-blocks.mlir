@@ -4,7 +4,7 @@
 // RUN: updraft-opt %s --pass-pipeline="builtin.module(convert-updraft-plan-to-gpu,gpu.module(convert-updraft-gpu-to-nvvm))" | FileCheck %s --check-prefix=NVVM
 // RUN: updraft-opt %s --pass-pipeline="builtin.module(convert-updraft-plan-to-gpu,convert-updraft-gpu-to-emulator)" | FileCheck %s --check-prefix=EMULATOR
 
-// CHECK-LABEL: gpu.func @P_pass0(
+// CHECK-LABEL: gpu.func @P_sweep0(
 //                  The scales, of which there is one for 256 elements, are the last stream.
 // CHECK-SAME:      updraft.stream_bytes = array<i64: 4, 4, 1, 4>
 // CHECK-SAME:      updraft.stream_extents = array<i64: 0, 0, 0, 4>
@@ -51,7 +51,7 @@ updraft.plan @P compute f32 {
     updraft.yield %zero : f64
   }
   updraft.validate() messages [] { updraft.yield }
-  updraft.pass reads(%g, %m : !updraft.stream<f32>, !updraft.stream<!updraft.blocked<linear>>)
+  updraft.sweep reads(%g, %m : !updraft.stream<f32>, !updraft.stream<!updraft.blocked<linear>>)
       writes(%m : !updraft.stream<!updraft.blocked<linear>>) {
   ^bb0(%grad: f32, %old: f32):
     %new = arith.addf %grad, %old : f32

@@ -1,4 +1,4 @@
-// Kernels of a plan: a thread for each tensor's prologue, a block for each chunk of a pass.
+// Kernels of a plan: a thread for each tensor's prologue, a block for each chunk of a sweep.
 // RUN: updraft-opt %s --convert-updraft-plan-to-gpu --mlir-use-nameloc-as-prefix | FileCheck %s
 // RUN: updraft-opt %s --convert-updraft-plan-to-gpu="access-bits=256" | FileCheck %s --check-prefix=WIDE
 // RUN: not updraft-opt %s --convert-updraft-plan-to-gpu="access-bits=64" 2>&1 | FileCheck %s --check-prefix=BITS
@@ -28,7 +28,7 @@
 // CHECK:             %[[RATE:.*]] = arith.truncf %[[LR]] : f64 to f32
 // CHECK:             llvm.store %[[RATE]]
 
-// CHECK-LABEL: gpu.func @SGD_pass0(
+// CHECK-LABEL: gpu.func @SGD_sweep0(
 // CHECK-SAME:      %chunks: !llvm.ptr<1>, %count: i64, %streams: !llvm.ptr<1>, %rows: !llvm.ptr<1>, %partials: !llvm.ptr<1>, %sites: !llvm.ptr<1>)
 // CHECK:         scf.for %chunk = %block to %count step %blocks
 // CHECK:           %begin = llvm.load
@@ -63,7 +63,7 @@ updraft.plan @SGD compute f32 {
     %0 = arith.truncf %l : f64 to f32
     updraft.yield %0 : f32
   }
-  updraft.pass scalars(%rate : f32) reads(%param, %grad : !updraft.stream<f32>, !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
+  updraft.sweep scalars(%rate : f32) reads(%param, %grad : !updraft.stream<f32>, !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
   ^bb0(%r: f32, %p: f32, %g: f32):
     %0 = arith.mulf %r, %g : f32
     %1 = arith.subf %p, %0 : f32

@@ -1,7 +1,7 @@
-// A pass that reduces: a warp for each leaf, four lanes of the tree in each of its threads.
+// A sweep that reduces: a warp for each leaf, four lanes of the tree in each of its threads.
 // RUN: updraft-opt %s --convert-updraft-plan-to-gpu --mlir-use-nameloc-as-prefix | FileCheck %s
 
-// CHECK-LABEL: gpu.func @Norm_pass0(
+// CHECK-LABEL: gpu.func @Norm_sweep0(
 // CHECK:         %lane = arith.andi %member, %c31_i32
 // CHECK:         %warp = arith.shrui %thread, %c5_i64
 // CHECK:         %[[OTHERS:.*]] = arith.muli %block, %c8_i64
@@ -41,7 +41,7 @@ updraft.plan @Norm compute f32 {
   %grad = updraft.stream "grad" : <f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  %square = updraft.pass reads(%grad : !updraft.stream<f32>) reduces [#updraft.reduction<sum over tensor>] -> f64 {
+  %square = updraft.sweep reads(%grad : !updraft.stream<f32>) reduces [#updraft.reduction<sum over tensor>] -> f64 {
   ^bb0(%g: f32):
     %0 = arith.extf %g : f32 to f64
     %1 = arith.mulf %0, %0 : f64
@@ -53,7 +53,7 @@ updraft.plan @Norm compute f32 {
     %1 = arith.truncf %0 : f64 to f32
     updraft.yield %1 : f32
   }
-  updraft.pass scalars(%root : f32) reads(%param, %grad : !updraft.stream<f32>, !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
+  updraft.sweep scalars(%root : f32) reads(%param, %grad : !updraft.stream<f32>, !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
   ^bb0(%r: f32, %p: f32, %g: f32):
     %0 = arith.divf %g, %r : f32
     %1 = arith.subf %p, %0 : f32

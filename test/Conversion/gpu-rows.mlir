@@ -1,7 +1,7 @@
-// Passes of a plan for matrices: a warp for each block of 64 rows, or for each batch.
+// Sweeps of a plan for matrices: a warp for each block of 64 rows, or for each batch.
 // RUN: updraft-opt %s --convert-updraft-plan-to-gpu --mlir-use-nameloc-as-prefix | FileCheck %s
 
-// CHECK-LABEL: gpu.func @R_pass0(
+// CHECK-LABEL: gpu.func @R_sweep0(
 // CHECK-SAME:      nvvm.minctasm = 2 : i32
 // CHECK-SAME:      updraft.loop = 1 : i64, updraft.partial_count = 1 : i64
 // CHECK-SAME:      updraft.stream_extents = array<i64: 0, 0, 1, 2, 1, 3>
@@ -31,13 +31,13 @@
 // CHECK:           llvm.store %{{.*}} : f64, !llvm.ptr<1>
 
 // The rows of all batches in order, like elements.
-// CHECK-LABEL: gpu.func @R_pass1(
+// CHECK-LABEL: gpu.func @R_sweep1(
 // CHECK-SAME:      updraft.loop = 0 : i64
 // CHECK:         scf.for %i = {{.*}} to %middle
 // CHECK:           llvm.load %{{.*}} : !llvm.ptr<1> -> vector<2xf64>
 
 // A value of each row, and of its columns.
-// CHECK-LABEL: gpu.func @R_pass2(
+// CHECK-LABEL: gpu.func @R_sweep2(
 // CHECK-SAME:      updraft.loop = 1 : i64, updraft.partial_count = 0 : i64
 // CHECK:         scf.for %r
 // CHECK:           %[[ROW:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
@@ -48,7 +48,7 @@
 // CHECK-NOT:     gpu.shuffle
 
 // The rows of a batch, reduced.
-// CHECK-LABEL: gpu.func @R_pass3(
+// CHECK-LABEL: gpu.func @R_sweep3(
 // CHECK-SAME:      updraft.loop = 2 : i64
 // CHECK:         %[[ROWS:.*]] = arith.muli %begin, %rows_{{[0-9]+}}
 // CHECK:         %length = arith.trunci %rows_{{[0-9]+}} : i64 to i32
@@ -60,7 +60,7 @@ updraft.plan @R compute f32 matrix {
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  %r:3 = updraft.pass reads(%g : !updraft.stream<f32>)
+  %r:3 = updraft.sweep reads(%g : !updraft.stream<f32>)
       reduces [#updraft.reduction<sum over row>, #updraft.reduction<sum over column>,
                #updraft.reduction<sum over tensor>]
       -> !updraft.stream<f64, row>, !updraft.stream<f64, column>, f64 {
@@ -68,12 +68,12 @@ updraft.plan @R compute f32 matrix {
     %w = arith.extf %x : f32 to f64
     updraft.store reduce(%w, %w, %w)
   }
-  %t = updraft.pass over row reads(%r#0 : !updraft.stream<f64, row>) -> !updraft.stream<f32, row> {
+  %t = updraft.sweep over row reads(%r#0 : !updraft.stream<f64, row>) -> !updraft.stream<f32, row> {
   ^bb0(%sum: f64):
     %0 = arith.truncf %sum : f64 to f32
     updraft.store make(%0 : f32)
   }
-  updraft.pass reads(%p, %t, %r#1 : !updraft.stream<f32>, !updraft.stream<f32, row>,
+  updraft.sweep reads(%p, %t, %r#1 : !updraft.stream<f32>, !updraft.stream<f32, row>,
                      !updraft.stream<f64, column>)
       writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32, %row: f32, %column: f64):
@@ -82,7 +82,7 @@ updraft.plan @R compute f32 matrix {
     %2 = arith.subf %x, %1 : f32
     updraft.store %2 : f32
   }
-  %b = updraft.pass over row reads(%r#0 : !updraft.stream<f64, row>)
+  %b = updraft.sweep over row reads(%r#0 : !updraft.stream<f64, row>)
       reduces [#updraft.reduction<sum over batch>] -> !updraft.stream<f64, batch> {
   ^bb0(%sum: f64):
     updraft.store reduce(%sum)

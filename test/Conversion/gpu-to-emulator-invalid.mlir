@@ -3,7 +3,7 @@
 
 // CHECK: 'gpu.barrier' op is not emulated
 gpu.module @kernels {
-  gpu.func @R_pass0() kernel {
+  gpu.func @R_sweep0() kernel {
     gpu.barrier
     gpu.return
   }

@@ -5,7 +5,7 @@
 // CHECK-DAG: func.func private @updraft_emulator_exchange(i32, i32) -> i32
 // CHECK-DAG: func.func private @updraft_emulator_check(!llvm.ptr<1>, i64)
 // CHECK-NOT: gpu.
-// CHECK-LABEL: func.func @R_pass0_kernel(%arg0: !llvm.ptr)
+// CHECK-LABEL: func.func @R_sweep0_kernel(%arg0: !llvm.ptr)
 // CHECK:         %[[FIRST:.*]] = llvm.load %{{.*}} : !llvm.ptr -> !llvm.ptr
 // CHECK:         %[[DATA:.*]] = llvm.load %[[FIRST]] {{.*}} : !llvm.ptr -> !llvm.ptr<1>
 // CHECK:         %[[THREAD:.*]] = call @updraft_emulator_thread() : () -> i64
@@ -24,14 +24,14 @@
 // CHECK:         call @updraft_emulator_check(%[[AT]], %[[BYTES]])
 // CHECK:         llvm.intr.masked.store
 // CHECK:         return
-// CHECK-LABEL: func.func @R_pass0(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: !llvm.ptr, %arg3: i64, %arg4: !llvm.ptr, %arg5: !llvm.ptr)
-// CHECK:         %[[KERNEL:.*]] = constant @R_pass0_kernel
-// CHECK:         %[[SIZES:.*]] = llvm.mlir.addressof @R_pass0_stream_bytes
-// CHECK:         %[[EXTENTS:.*]] = llvm.mlir.addressof @R_pass0_stream_extents
-// CHECK:         call @updraft_emulator_pass(%[[KERNEL]], %[[SIZES]], %[[EXTENTS]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %arg0, %arg1, %arg2, %arg3, %arg4, %arg5)
-// CHECK:       llvm.mlir.global internal constant @R_pass0_stream_bytes(dense<[4, 2]> : tensor<2xi64>)
+// CHECK-LABEL: func.func @R_sweep0(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: !llvm.ptr, %arg3: i64, %arg4: !llvm.ptr, %arg5: !llvm.ptr)
+// CHECK:         %[[KERNEL:.*]] = constant @R_sweep0_kernel
+// CHECK:         %[[SIZES:.*]] = llvm.mlir.addressof @R_sweep0_stream_bytes
+// CHECK:         %[[EXTENTS:.*]] = llvm.mlir.addressof @R_sweep0_stream_extents
+// CHECK:         call @updraft_emulator_sweep(%[[KERNEL]], %[[SIZES]], %[[EXTENTS]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %arg0, %arg1, %arg2, %arg3, %arg4, %arg5)
+// CHECK:       llvm.mlir.global internal constant @R_sweep0_stream_bytes(dense<[4, 2]> : tensor<2xi64>)
 gpu.module @kernels {
-  gpu.func @R_pass0(%data: !llvm.ptr<1>) kernel attributes {
+  gpu.func @R_sweep0(%data: !llvm.ptr<1>) kernel attributes {
       updraft.stream_bytes = array<i64: 4, 2>, updraft.stream_extents = array<i64: 0, 1>, updraft.loop = 1 : i64,
       updraft.row_bytes = 8 : i64, updraft.partial_count = 1 : i64} {
     %thread = gpu.thread_id x

@@ -1,4 +1,4 @@
-// Prologues between passes: rows are numbered consecutively, and the next scalar states and the
+// Prologues between sweeps: rows are numbered consecutively, and the next scalar states and the
 // skip flag have separate slots.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops | FileCheck %s
 
@@ -36,7 +36,7 @@ updraft.plan @R compute f32 {
     %1 = arith.truncf %0 : f64 to f32
     updraft.yield %1, %0 : f32, f64
   }
-  %r:2 = updraft.pass reads(%g : !updraft.stream<f32>)
+  %r:2 = updraft.sweep reads(%g : !updraft.stream<f32>)
       reduces [#updraft.reduction<sum over tensor>, #updraft.reduction<max over tensor>]
       -> f64, f64 {
   ^bb0(%x: f32):
@@ -68,7 +68,7 @@ updraft.plan @R compute f32 {
     %0 = arith.truncf %m : f64 to f32
     updraft.yield %m, %bad, %0 : f64, i1, f32
   }
-  updraft.pass scalars(%a#0, %b#2 : f32, f32) writes(%p : !updraft.stream<f32>) {
+  updraft.sweep scalars(%a#0, %b#2 : f32, f32) writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32, %y: f32):
     %0 = arith.addf %x, %y : f32
     updraft.store %0 : f32

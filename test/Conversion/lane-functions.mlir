@@ -14,7 +14,7 @@ updraft.plan @R compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  %r = updraft.pass reads(%g : !updraft.stream<f32>)
+  %r = updraft.sweep reads(%g : !updraft.stream<f32>)
       reduces [#updraft.reduction<sum over tensor>] -> f64 {
   ^bb0(%x: f32):
     %w = arith.extf %x : f32 to f64
@@ -22,5 +22,5 @@ updraft.plan @R compute f32 {
   }
 }
 
-// CHECK-LABEL: func.func @R_pass0(
+// CHECK-LABEL: func.func @R_sweep0(
 // CHECK:         call @updraft.take.sum_(

@@ -13,7 +13,7 @@ updraft.plan @P compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g, %v : !updraft.stream<f32>, !updraft.stream<!updraft.blocked<companded>>)
+  updraft.sweep reads(%g, %v : !updraft.stream<f32>, !updraft.stream<!updraft.blocked<companded>>)
       writes(%p, %v : !updraft.stream<f32>, !updraft.stream<!updraft.blocked<companded>>) {
   ^bb0(%grad: f32, %old: f32):
     %new = arith.addf %grad, %old : f32
@@ -22,7 +22,7 @@ updraft.plan @P compute f32 {
   }
 }
 
-// CHECK-LABEL: func.func @P_pass0
+// CHECK-LABEL: func.func @P_sweep0
 // CHECK: %[[VALUES:.*]] = llvm.alloca %{{.*}} x f32
 // CHECK: %[[ROOTS:.*]] = llvm.alloca %{{.*}} x f32
 // CHECK: %[[VALUES_HERE:.*]] = llvm.getelementptr %[[VALUES]][

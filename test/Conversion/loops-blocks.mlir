@@ -13,7 +13,7 @@ updraft.plan @P compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g, %m : !updraft.stream<f32>, !updraft.stream<!updraft.blocked<linear>>)
+  updraft.sweep reads(%g, %m : !updraft.stream<f32>, !updraft.stream<!updraft.blocked<linear>>)
       writes(%m : !updraft.stream<!updraft.blocked<linear>>) {
   ^bb0(%grad: f32, %old: f32):
     %new = arith.addf %grad, %old : f32
@@ -21,7 +21,7 @@ updraft.plan @P compute f32 {
   }
 }
 
-// CHECK-LABEL: func.func @P_pass0
+// CHECK-LABEL: func.func @P_sweep0
 // CHECK: %[[VALUES:.*]] = llvm.alloca %{{.*}} x f32 {alignment = 64 : i64}
 // CHECK: %[[SIZE:.*]] = arith.constant 256 : i64
 // CHECK: scf.for {{.*}} step %[[SIZE]]
@@ -41,6 +41,6 @@ updraft.plan @P compute f32 {
 // CHECK: scf.for
 // CHECK:   arith.trunci {{.*}} : i32 to i8
 
-// MASK-LABEL: func.func @P_pass0
+// MASK-LABEL: func.func @P_sweep0
 // MASK: llvm.intr.masked.load {{.*}} -> vector<16xi8>
 // MASK: llvm.intr.masked.store {{.*}} : vector<16xi8>

@@ -1,4 +1,4 @@
-// Passes over the rows or columns of each batch, and their values.
+// Sweeps over the rows or columns of each batch, and their values.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=true" \
 // RUN:   | FileCheck %s
 
@@ -14,20 +14,20 @@ updraft.plan @R compute f32 matrix {
   updraft.validate() messages [] {
     updraft.yield
   }
-  %b = updraft.pass over row reads(%r : !updraft.stream<f32, row>)
+  %b = updraft.sweep over row reads(%r : !updraft.stream<f32, row>)
       reduces [#updraft.reduction<max over batch>] -> !updraft.stream<f64, batch> {
   ^bb0(%x: f32):
     %w = arith.extf %x : f32 to f64
     updraft.store reduce(%w)
   }
-  updraft.pass over column reads(%c, %b : !updraft.stream<f32, column>, !updraft.stream<f64, batch>)
+  updraft.sweep over column reads(%c, %b : !updraft.stream<f32, column>, !updraft.stream<f64, batch>)
       writes(%c : !updraft.stream<f32, column>) {
   ^bb0(%x: f32, %max: f64):
     %m = arith.truncf %max : f64 to f32
     %y = arith.divf %x, %m : f32
     updraft.store %y : f32
   }
-  updraft.pass reads(%p, %b : !updraft.stream<f32>, !updraft.stream<f64, batch>)
+  updraft.sweep reads(%p, %b : !updraft.stream<f32>, !updraft.stream<f64, batch>)
       writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32, %max: f64):
     %m = arith.truncf %max : f64 to f32
@@ -37,7 +37,7 @@ updraft.plan @R compute f32 matrix {
 }
 
 // A range consists of batches. Rows go to lanes, starting with the first lane in each batch.
-// CHECK-LABEL: func.func @R_pass0(
+// CHECK-LABEL: func.func @R_sweep0(
 // CHECK:         %[[LANES:.*]] = llvm.alloca
 // CHECK:         %[[R:.*]] = llvm.load %{{.*}} -> !llvm.ptr
 // CHECK:         %[[B:.*]] = llvm.load %{{.*}} -> !llvm.ptr
@@ -59,7 +59,7 @@ updraft.plan @R compute f32 matrix {
 // CHECK:           llvm.store %[[TOTAL]], %[[AT]]
 
 // A batch's value is loaded once.
-// CHECK-LABEL: func.func @R_pass1(
+// CHECK-LABEL: func.func @R_sweep1(
 // CHECK:         %[[COLUMNS:.*]] = llvm.load %{{.*}} -> i64
 // CHECK:         scf.for %[[BATCH:.*]] =
 // CHECK:           %[[AT:.*]] = llvm.getelementptr inbounds %{{.*}}[%[[BATCH]]]
@@ -70,7 +70,7 @@ updraft.plan @R compute f32 matrix {
 // CHECK:             arith.truncf %[[VALUES]]
 
 // The same holds for the elements of a block of rows.
-// CHECK-LABEL: func.func @R_pass2(
+// CHECK-LABEL: func.func @R_sweep2(
 // CHECK:           %[[PER_BATCH:.*]] = arith.divui
 // CHECK:           %[[BATCH:.*]] = arith.divui %{{.*}}, %[[PER_BATCH]] : i64
 // CHECK:           %[[AT:.*]] = llvm.getelementptr inbounds %{{.*}}[%[[BATCH]]]

@@ -1,4 +1,4 @@
-// Passes of a plan for matrices: blocks of 64 rows, their rows, and the columns of a row.
+// Sweeps of a plan for matrices: blocks of 64 rows, their rows, and the columns of a row.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=true" \
 // RUN:   | FileCheck %s
 
@@ -11,7 +11,7 @@ updraft.plan @R compute f32 matrix {
   updraft.validate() messages [] {
     updraft.yield
   }
-  %r:3 = updraft.pass reads(%g : !updraft.stream<f32>)
+  %r:3 = updraft.sweep reads(%g : !updraft.stream<f32>)
       reduces [#updraft.reduction<sum over row>, #updraft.reduction<sum over column>,
                #updraft.reduction<sum over tensor>]
       -> !updraft.stream<f64, row>, !updraft.stream<f64, column>, f64 {
@@ -19,12 +19,12 @@ updraft.plan @R compute f32 matrix {
     %w = arith.extf %x : f32 to f64
     updraft.store reduce(%w, %w, %w)
   }
-  %t = updraft.pass over row reads(%r#0 : !updraft.stream<f64, row>) -> !updraft.stream<f32, row> {
+  %t = updraft.sweep over row reads(%r#0 : !updraft.stream<f64, row>) -> !updraft.stream<f32, row> {
   ^bb0(%sum: f64):
     %0 = arith.truncf %sum : f64 to f32
     updraft.store make(%0 : f32)
   }
-  updraft.pass reads(%p, %t, %r#1 : !updraft.stream<f32>, !updraft.stream<f32, row>,
+  updraft.sweep reads(%p, %t, %r#1 : !updraft.stream<f32>, !updraft.stream<f32, row>,
                      !updraft.stream<f64, column>)
       writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32, %row: f32, %column: f64):
@@ -42,7 +42,7 @@ updraft.plan @R compute f32 matrix {
 //
 // There are five streams; the third and fourth are the sums of rows and columns. A site has five
 // fields; the last two are rows and columns.
-// CHECK-LABEL: func.func @R_pass0(
+// CHECK-LABEL: func.func @R_sweep0(
 // CHECK:         %[[ROW_LANES:.*]] = llvm.alloca
 // CHECK:         %[[LANES:.*]] = llvm.alloca
 // CHECK:         scf.for
@@ -90,8 +90,8 @@ updraft.plan @R compute f32 matrix {
 // CHECK:             llvm.store %[[TOTAL]], %[[ROW_AT]]
 // CHECK:           func.call @updraft.take.sum(%[[LANES]], %[[GROUPS]])
 
-// A pass over rows has no matrix: it is a flat loop over other streams.
-// CHECK-LABEL: func.func @R_pass1(
+// A sweep over rows has no matrix: it is a flat loop over other streams.
+// CHECK-LABEL: func.func @R_sweep1(
 // CHECK:         %[[SUMS:.*]] = llvm.load %{{.*}} -> !llvm.ptr
 // CHECK:         %[[MADE:.*]] = llvm.load %{{.*}} -> !llvm.ptr
 // CHECK-NOT:     arith.divui
@@ -102,7 +102,7 @@ updraft.plan @R compute f32 matrix {
 // CHECK:           llvm.store %{{.*}}, %[[MADE_AT]] {alignment = 4 : i64} : vector<8xf32>
 
 // A row's value is loaded once, and those of the columns like elements. There are no reductions.
-// CHECK-LABEL: func.func @R_pass2(
+// CHECK-LABEL: func.func @R_sweep2(
 // CHECK-NOT:     llvm.alloca
 // CHECK:           arith.divui
 // CHECK:           %[[BATCH:.*]] = arith.divui %[[BLOCK:.*]], %{{.*}} : i64

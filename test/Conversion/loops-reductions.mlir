@@ -1,4 +1,4 @@
-// A pass that reduces a flat sequence: lanes are in memory, and a function computes one partial
+// A sweep that reduces a flat sequence: lanes are in memory, and a function computes one partial
 // value per leaf and reduction from them.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=true" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,MASK
@@ -14,7 +14,7 @@ updraft.plan @R compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  %r:2 = updraft.pass reads(%g : !updraft.stream<f32>)
+  %r:2 = updraft.sweep reads(%g : !updraft.stream<f32>)
       reduces [#updraft.reduction<sum over tensor>, #updraft.reduction<max over group>]
       -> f64, f64 {
   ^bb0(%x: f32):
@@ -60,7 +60,7 @@ updraft.plan @R compute f32 {
 // CHECK:         llvm.store
 // CHECK:         return %[[VALUE]] : f64
 
-// CHECK-LABEL: func.func @R_pass0(
+// CHECK-LABEL: func.func @R_sweep0(
 // CHECK-SAME:      %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: i64,
 // CHECK-SAME:      %[[PARTIALS:[a-z0-9_]+]]: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr) {
 // CHECK:         %[[SUMS:.*]] = llvm.alloca %{{.*}} x f64 {alignment = 64 : i64}

@@ -1,4 +1,4 @@
-// The loops of a pass: scalars are loaded and broadcast before them, and an iteration loads
+// The loops of a sweep: scalars are loaded and broadcast before them, and an iteration loads
 // everything before it stores. The remainder of a tensor is masked, or computed element by element.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=true" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,MASK
@@ -21,7 +21,7 @@ updraft.plan @Flagged compute f32 {
     %0 = arith.truncf %a : f64 to f32
     updraft.yield %0, %f : f32, i1
   }
-  updraft.pass scalars(%k#1, %k#0 : i1, f32)
+  updraft.sweep scalars(%k#1, %k#0 : i1, f32)
       reads(%p, %g : !updraft.stream<f32>, !updraft.stream<f32>)
       writes(%p : !updraft.stream<f32>) {
   ^bb0(%f: i1, %s: f32, %pe: f32, %ge: f32):
@@ -34,7 +34,7 @@ updraft.plan @Flagged compute f32 {
   }
 }
 
-// CHECK-LABEL: func.func @Flagged_pass0(
+// CHECK-LABEL: func.func @Flagged_sweep0(
 // CHECK-SAME:      %[[ROW:[a-z0-9_]+]]: !llvm.ptr, %[[STREAMS:[a-z0-9_]+]]: !llvm.ptr, %[[RANGES:[a-z0-9_]+]]: !llvm.ptr,
 // CHECK-SAME:      %[[COUNT:[a-z0-9_]+]]: i64, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr) {
 //

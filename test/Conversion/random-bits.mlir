@@ -12,14 +12,14 @@ updraft.plan @R compute f64 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass writes(%p : !updraft.stream<f64>) {
+  updraft.sweep writes(%p : !updraft.stream<f64>) {
     %bits = updraft.random 3
     %x = arith.bitcast %bits : i64 to f64
     updraft.store %x : f64
   }
 }
 
-// CHECK-LABEL: func.func @R_pass0(
+// CHECK-LABEL: func.func @R_sweep0(
 // CHECK:         %[[SEED_AT:.*]] = llvm.getelementptr inbounds %[[SITE:.*]][0] : (!llvm.ptr) -> !llvm.ptr, i64
 // CHECK:         %[[SEED:.*]] = llvm.load %[[SEED_AT]]
 // CHECK:         %[[STEP_AT:.*]] = llvm.getelementptr inbounds %[[SITE]][1]

@@ -10,14 +10,14 @@ updraft.plan @Widen compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<bf16>) writes(%p : !updraft.stream<f32>) {
+  updraft.sweep reads(%g : !updraft.stream<bf16>) writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32):
     updraft.store %x : f32
   }
 }
 
 
-// CHECK-LABEL: func.func @Widen_pass0
+// CHECK-LABEL: func.func @Widen_sweep0
 // CHECK:         scf.for
 // CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<4xi16>
 // CHECK:           %[[EXT:.*]] = arith.extui %[[X]] : vector<4xi16> to vector<4xi32>
@@ -35,14 +35,14 @@ updraft.plan @Mixed compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<bf16>) {
+  updraft.sweep reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<bf16>) {
   ^bb0(%x: f32):
     updraft.store %x : f32
   }
 }
 
 
-// CHECK-LABEL: func.func @Mixed_pass0
+// CHECK-LABEL: func.func @Mixed_sweep0
 // CHECK-NOT:     bf16
 // CHECK:         scf.for
 // CHECK:           %[[F:.*]] = llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<4xf32>
@@ -70,7 +70,7 @@ updraft.plan @Copy compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<bf16>) writes(%p : !updraft.stream<bf16>) {
+  updraft.sweep reads(%g : !updraft.stream<bf16>) writes(%p : !updraft.stream<bf16>) {
   ^bb0(%x: f32):
     updraft.store %x : f32
   }
@@ -79,7 +79,7 @@ updraft.plan @Copy compute f32 {
 
 // If every stream is bf16, a vector of twice the lanes is split into even and odd elements. NaNs of
 // bf16 have no lower half from which rounding could carry.
-// CHECK-LABEL: func.func @Copy_pass0
+// CHECK-LABEL: func.func @Copy_sweep0
 // CHECK-NOT:     bf16
 // CHECK:         scf.for
 // CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<8xi16>
@@ -119,7 +119,7 @@ updraft.plan @Scaled compute f32 {
     %positive = arith.cmpf ogt, %v, %zero : f64
     updraft.yield %rounded, %positive : f32, i1
   }
-  updraft.pass scalars(%k#0, %k#1 : f32, i1) reads(%g : !updraft.stream<bf16>)
+  updraft.sweep scalars(%k#0, %k#1 : f32, i1) reads(%g : !updraft.stream<bf16>)
       writes(%p : !updraft.stream<bf16>) {
   ^bb0(%s: f32, %c: i1, %x: f32):
     %y = arith.mulf %x, %s : f32
@@ -128,7 +128,7 @@ updraft.plan @Scaled compute f32 {
   }
 }
 
-// The prologue clears the lower half of a NaN scalar, so the pass doesn't check for NaNs.
+// The prologue clears the lower half of a NaN scalar, so the sweep doesn't check for NaNs.
 // CHECK-LABEL: func.func @Scaled_prologue0
 // CHECK:         %[[S:.*]] = arith.truncf %{{.*}} : f64 to f32
 // CHECK:         %[[BITS:.*]] = arith.bitcast %[[S]] : f32 to i32
@@ -137,7 +137,7 @@ updraft.plan @Scaled compute f32 {
 // CHECK:         %[[EITHER:.*]] = arith.select %[[NAN]], %[[QUIET]], %[[BITS]] : i32
 // CHECK:         %[[SCALAR:.*]] = arith.bitcast %[[EITHER]] : i32 to f32
 // CHECK:         llvm.store %[[SCALAR]]
-// CHECK-LABEL: func.func @Scaled_pass0
+// CHECK-LABEL: func.func @Scaled_sweep0
 // CHECK-NOT:     arith.cmpf uno
 // CHECK:         return
 
@@ -150,7 +150,7 @@ updraft.plan @LongNaN compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<bf16>) writes(%p : !updraft.stream<bf16>) {
+  updraft.sweep reads(%g : !updraft.stream<bf16>) writes(%p : !updraft.stream<bf16>) {
   ^bb0(%x: f32):
     %n = arith.constant 0x7FC00001 : f32
     %y = arith.maximumf %x, %n : f32
@@ -159,7 +159,7 @@ updraft.plan @LongNaN compute f32 {
 }
 
 // With a NaN constant that has a lower half, the loop checks for NaNs.
-// CHECK-LABEL: func.func @LongNaN_pass0
+// CHECK-LABEL: func.func @LongNaN_sweep0
 // CHECK:         scf.for
 // CHECK:           arith.cmpf uno
 // CHECK:           llvm.store %{{.*}} : vector<8xi16>, !llvm.ptr
@@ -173,14 +173,14 @@ updraft.plan @FromF64 compute f64 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<f64>) writes(%p : !updraft.stream<bf16>) {
+  updraft.sweep reads(%g : !updraft.stream<f64>) writes(%p : !updraft.stream<bf16>) {
   ^bb0(%x: f64):
     updraft.store %x : f64
   }
 }
 
 // From f64 through an f32 that is rounded to odd.
-// CHECK-LABEL: func.func @FromF64_pass0
+// CHECK-LABEL: func.func @FromF64_sweep0
 // CHECK:         scf.for
 // CHECK:           %[[X:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<2xf64>
 // CHECK:           %[[NEAREST:.*]] = arith.truncf %[[X]] : vector<2xf64> to vector<2xf32>

@@ -10,13 +10,13 @@ updraft.plan @Copy compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<f16>) writes(%p : !updraft.stream<f16>) {
+  updraft.sweep reads(%g : !updraft.stream<f16>) writes(%p : !updraft.stream<f16>) {
   ^bb0(%x: f32):
     updraft.store %x : f32
   }
 }
 
-// CHECK-LABEL: func.func @Copy_pass0
+// CHECK-LABEL: func.func @Copy_sweep0
 // CHECK:         scf.for
 // CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<4xi16>
 // CHECK-NEXT:      %[[HALF:.*]] = arith.bitcast %[[X]] : vector<4xi16> to vector<4xf16>
@@ -34,13 +34,13 @@ updraft.plan @ToAndFromF64 compute f64 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<f16>) writes(%p : !updraft.stream<f16>) {
+  updraft.sweep reads(%g : !updraft.stream<f16>) writes(%p : !updraft.stream<f16>) {
   ^bb0(%x: f64):
     updraft.store %x : f64
   }
 }
 
-// CHECK-LABEL: func.func @ToAndFromF64_pass0
+// CHECK-LABEL: func.func @ToAndFromF64_sweep0
 // CHECK:         scf.for
 // CHECK:           %[[SINGLE:.*]] = arith.extf %{{.*}} : vector<2xf16> to vector<2xf32>
 // CHECK-NEXT:      %[[WIDE:.*]] = arith.extf %[[SINGLE]] : vector<2xf32> to vector<2xf64>

@@ -10,13 +10,13 @@ updraft.plan @Same compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
+  updraft.sweep reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32):
     updraft.store %x : f32
   }
 }
 
-// CHECK-LABEL: func.func @Same_pass0
+// CHECK-LABEL: func.func @Same_sweep0
 // CHECK:         scf.for
 // CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<4xf32>
 // CHECK-NEXT:      %[[AT:.*]] = llvm.getelementptr
@@ -31,13 +31,13 @@ updraft.plan @Wide compute f64 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
+  updraft.sweep reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f64):
     updraft.store %x : f64
   }
 }
 
-// CHECK-LABEL: func.func @Wide_pass0
+// CHECK-LABEL: func.func @Wide_sweep0
 // CHECK:         scf.for
 // CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<2xf32>
 // CHECK-NEXT:      %[[WIDE:.*]] = arith.extf %[[X]] : vector<2xf32> to vector<2xf64>
@@ -53,13 +53,13 @@ updraft.plan @Narrow compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<f64>) writes(%p : !updraft.stream<f64>) {
+  updraft.sweep reads(%g : !updraft.stream<f64>) writes(%p : !updraft.stream<f64>) {
   ^bb0(%x: f32):
     updraft.store %x : f32
   }
 }
 
-// CHECK-LABEL: func.func @Narrow_pass0
+// CHECK-LABEL: func.func @Narrow_sweep0
 // CHECK:         scf.for
 // CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr -> vector<4xf64>
 // CHECK-NEXT:      %[[NARROW:.*]] = arith.truncf %[[X]] : vector<4xf64> to vector<4xf32>

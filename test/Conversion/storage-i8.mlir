@@ -12,14 +12,14 @@ updraft.plan @Bytes compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%c : !updraft.stream<i8>) writes(%c : !updraft.stream<i8>) {
+  updraft.sweep reads(%c : !updraft.stream<i8>) writes(%c : !updraft.stream<i8>) {
   ^bb0(%x: f32):
     %y = arith.negf %x : f32
     updraft.store %y : f32
   }
 }
 
-// CHECK-LABEL: func.func @Bytes_pass0
+// CHECK-LABEL: func.func @Bytes_sweep0
 // CHECK:         scf.for
 // CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 1 : i64} : !llvm.ptr -> vector<4xi8>
 // CHECK:           %[[F:.*]] = arith.sitofp %[[X]] : vector<4xi8> to vector<4xf32>

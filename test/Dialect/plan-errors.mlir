@@ -11,7 +11,7 @@ updraft.plan @P compute f32 {
 
 // plan_c1
 updraft.plan @P compute f32 {
-  // expected-error @+1 {{'arith.constant' op cannot be in a plan, must be in a host function or a pass}}
+  // expected-error @+1 {{'arith.constant' op cannot be in a plan, must be in a host function or a sweep}}
   %zero = arith.constant 0.0 : f64
 }
 
@@ -188,11 +188,11 @@ updraft.plan @P compute f32 {
 
 // -----
 
-// pass_c1
+// sweep_c1
 updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<bf16>
-  // expected-error @+1 {{'updraft.pass' op has block arguments of types ('bf16'), must match ('f32')}}
-  updraft.pass reads(%p : !updraft.stream<bf16>) {
+  // expected-error @+1 {{'updraft.sweep' op has block arguments of types ('bf16'), must match ('f32')}}
+  updraft.sweep reads(%p : !updraft.stream<bf16>) {
   ^bb0(%pe: bf16):
     updraft.store
   }
@@ -200,10 +200,10 @@ updraft.plan @P compute f32 {
 
 // -----
 
-// pass_c2
+// sweep_c2
 updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>
-  updraft.pass reads(%p : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
+  updraft.sweep reads(%p : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
   ^bb0(%pe: f32):
     // expected-error @+1 {{'updraft.store' op stores (), must store ('f32'), one per stream written}}
     updraft.store
@@ -212,12 +212,12 @@ updraft.plan @P compute f32 {
 
 // -----
 
-// pass_c3
+// sweep_c3
 updraft.plan @P compute f32 {
   // expected-note @+1 {{the stream is here}}
   %p = updraft.stream "param" : !updraft.stream<f32>
-  // expected-error @+1 {{'updraft.pass' op reads a stream twice, must do so once}}
-  updraft.pass reads(%p, %p : !updraft.stream<f32>, !updraft.stream<f32>) {
+  // expected-error @+1 {{'updraft.sweep' op reads a stream twice, must do so once}}
+  updraft.sweep reads(%p, %p : !updraft.stream<f32>, !updraft.stream<f32>) {
   ^bb0(%a: f32, %b: f32):
     updraft.store
   }
@@ -225,12 +225,12 @@ updraft.plan @P compute f32 {
 
 // -----
 
-// pass_c3: writes
+// sweep_c3: writes
 updraft.plan @P compute f32 {
   // expected-note @+1 {{the stream is here}}
   %p = updraft.stream "param" : !updraft.stream<f32>
-  // expected-error @+1 {{'updraft.pass' op writes a stream twice, must do so once}}
-  updraft.pass writes(%p, %p : !updraft.stream<f32>, !updraft.stream<f32>) {
+  // expected-error @+1 {{'updraft.sweep' op writes a stream twice, must do so once}}
+  updraft.sweep writes(%p, %p : !updraft.stream<f32>, !updraft.stream<f32>) {
     %zero = arith.constant 0.0 : f32
     updraft.store %zero, %zero : f32, f32
   }
@@ -238,10 +238,10 @@ updraft.plan @P compute f32 {
 
 // -----
 
-// pass_c4
+// sweep_c4
 updraft.plan @P compute f32 {
-  updraft.pass {
-    // expected-error @+1 {{'llvm.mlir.undef' op cannot be in `updraft.pass`, must be from `arith` or `math`}}
+  updraft.sweep {
+    // expected-error @+1 {{'llvm.mlir.undef' op cannot be in `updraft.sweep`, must be from `arith` or `math`}}
     %0 = llvm.mlir.undef : f32
     updraft.store
   }
@@ -249,12 +249,12 @@ updraft.plan @P compute f32 {
 
 // -----
 
-// pass_c5
+// sweep_c5
 updraft.plan @P compute f64 {
   // expected-note @+1 {{it is defined here}}
   %lr = updraft.hyper "lr" = 1.0
-  // expected-error @+1 {{'updraft.pass' op has a scalar of type 'f64', must be a result of `updraft.prologue` of type 'f64' or i1}}
-  updraft.pass scalars(%lr : f64) {
+  // expected-error @+1 {{'updraft.sweep' op has a scalar of type 'f64', must be a result of `updraft.prologue` of type 'f64' or i1}}
+  updraft.sweep scalars(%lr : f64) {
   ^bb0(%a: f64):
     updraft.store
   }
@@ -262,7 +262,7 @@ updraft.plan @P compute f64 {
 
 // -----
 
-// pass_c5: the type
+// sweep_c5: the type
 updraft.plan @P compute f32 {
   %lr = updraft.hyper "lr" = 1.0
   // expected-note @+1 {{it is defined here}}
@@ -270,8 +270,8 @@ updraft.plan @P compute f32 {
   ^bb0(%a: f64):
     updraft.yield %a : f64
   }
-  // expected-error @+1 {{'updraft.pass' op has a scalar of type 'f64', must be a result of `updraft.prologue` of type 'f32' or i1}}
-  updraft.pass scalars(%k : f64) {
+  // expected-error @+1 {{'updraft.sweep' op has a scalar of type 'f64', must be a result of `updraft.prologue` of type 'f32' or i1}}
+  updraft.sweep scalars(%k : f64) {
   ^bb0(%a: f64):
     updraft.store
   }

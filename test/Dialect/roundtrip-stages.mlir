@@ -28,11 +28,11 @@ updraft.rule @Rule compute f32 matrix fast {
 // CHECK:         %r = updraft.stream "r" : <bf16, row>
 // CHECK:         %s = updraft.scalar "s" over group stored f32
 // CHECK:         %[[K:.*]]:2 = updraft.prologue(%s) : (f64) -> (f64, i1) {
-// CHECK:         %[[P:.*]]:2 = updraft.pass reads(%grad : !updraft.stream<f32>)
+// CHECK:         %[[P:.*]]:2 = updraft.sweep reads(%grad : !updraft.stream<f32>)
 // CHECK-SAME:      reduces [#updraft.reduction<sum over tensor>, #updraft.reduction<max over column>]
 // CHECK-SAME:      -> f64, !updraft.stream<f64, column> {
 // CHECK:           updraft.store reduce(%{{.*}}, %{{.*}})
-// CHECK:         %{{.*}} = updraft.pass over row reads(%r : !updraft.stream<bf16, row>)
+// CHECK:         %{{.*}} = updraft.sweep over row reads(%r : !updraft.stream<bf16, row>)
 // CHECK-SAME:      writes(%r : !updraft.stream<bf16, row>) -> !updraft.stream<f32, row> {
 // CHECK:           updraft.store %{{.*}} : f32 make(%{{.*}} : f32)
 // CHECK:         updraft.commit scalars(%[[K]]#0) skip(%[[K]]#1)
@@ -53,14 +53,14 @@ updraft.plan @Plan compute f32 matrix {
     %false = arith.constant false
     updraft.yield %a, %false : f64, i1
   }
-  %5:2 = updraft.pass reads(%1 : !updraft.stream<f32>)
+  %5:2 = updraft.sweep reads(%1 : !updraft.stream<f32>)
       reduces [#updraft.reduction<sum over tensor>, #updraft.reduction<max over column>]
       -> f64, !updraft.stream<f64, column> {
   ^bb0(%a: f32):
     %w = arith.extf %a : f32 to f64
     updraft.store reduce(%w, %w)
   }
-  %6 = updraft.pass over row reads(%2 : !updraft.stream<bf16, row>)
+  %6 = updraft.sweep over row reads(%2 : !updraft.stream<bf16, row>)
       writes(%2 : !updraft.stream<bf16, row>) -> !updraft.stream<f32, row> {
   ^bb0(%a: f32):
     updraft.store %a : f32 make(%a : f32)

@@ -40,12 +40,12 @@ updraft.rule @Rule compute f32 attributes {origin = "test"} {
 // CHECK:           updraft.yield %{{.*}} : i1
 // CHECK:         %[[K:.*]]:2 = updraft.prologue(%lr, %first) : (f64, i1) -> (f64, i1) {
 // CHECK:         ^bb0(%lr{{.*}}: f64, %first{{.*}}: i1):
-// CHECK:         updraft.pass scalars(%[[K]]#0, %[[K]]#1 : f64, i1)
+// CHECK:         updraft.sweep scalars(%[[K]]#0, %[[K]]#1 : f64, i1)
 // CHECK-SAME:      reads(%grad, %m : !updraft.stream<bf16>, !updraft.stream<f16>)
 // CHECK-SAME:      writes(%param : !updraft.stream<f64>) {
 // CHECK:         ^bb0(%{{.*}}: f64, %{{.*}}: i1, %grad{{.*}}: f64, %m{{.*}}: f64):
 // CHECK:           updraft.store %grad{{.*}} : f64
-// CHECK:         updraft.pass writes(%m : !updraft.stream<f16>) {
+// CHECK:         updraft.sweep writes(%m : !updraft.stream<f16>) {
 updraft.plan @Plan compute f64 {
   %0 = updraft.hyper "lr" = 1.0
   %1 = updraft.first
@@ -64,13 +64,13 @@ updraft.plan @Plan compute f64 {
   ^bb0(%a: f64, %b: i1):
     updraft.yield %a, %b : f64, i1
   }
-  updraft.pass scalars(%5#0, %5#1 : f64, i1)
+  updraft.sweep scalars(%5#0, %5#1 : f64, i1)
       reads(%3, %4 : !updraft.stream<bf16>, !updraft.stream<f16>)
       writes(%2 : !updraft.stream<f64>) {
   ^bb0(%a: f64, %b: i1, %c: f64, %d: f64):
     updraft.store %c : f64
   }
-  updraft.pass writes(%4 : !updraft.stream<f16>) {
+  updraft.sweep writes(%4 : !updraft.stream<f16>) {
     %one = arith.constant 1.0 : f64
     updraft.store %one : f64
   }

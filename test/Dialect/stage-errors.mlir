@@ -1,5 +1,5 @@
 // RUN: updraft-opt %s -split-input-file -verify-diagnostics
-// Constraints of plans with several passes, by their labels.
+// Constraints of plans with several sweeps, by their labels.
 
 // streamtype_c2
 updraft.plan @P compute f32 {
@@ -56,7 +56,7 @@ updraft.plan @P compute f32 {
     %zero = arith.constant 0.0 : f64
     updraft.yield %zero : f64
   }
-  // expected-error @+1 {{'updraft.prologue' op has operand 0 that is neither an input of the rule nor a reduction of a pass}}
+  // expected-error @+1 {{'updraft.prologue' op has operand 0 that is neither an input of the rule nor a reduction of a sweep}}
   %b = updraft.prologue(%a) : (f64) -> f64 {
   ^bb0(%x: f64):
     updraft.yield %x : f64
@@ -116,7 +116,7 @@ updraft.plan @P compute f32 {
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  updraft.pass reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
+  updraft.sweep reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32):
     updraft.store %x : f32
   }
@@ -124,19 +124,19 @@ updraft.plan @P compute f32 {
     %true = arith.constant true
     updraft.yield %true : i1
   }
-  // expected-error @+1 {{'updraft.commit' op has a condition of `skip` that comes after a pass that writes}}
+  // expected-error @+1 {{'updraft.commit' op has a condition of `skip` that comes after a sweep that writes}}
   updraft.commit skip(%skip)
 }
 
 // -----
 
-// pass_c2: reductions
+// sweep_c2: reductions
 updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  %n = updraft.pass reads(%g : !updraft.stream<f32>) reduces [#updraft.reduction<sum over tensor>] -> f64 {
+  %n = updraft.sweep reads(%g : !updraft.stream<f32>) reduces [#updraft.reduction<sum over tensor>] -> f64 {
   ^bb0(%x: f32):
     // expected-error @+1 {{'updraft.store' op reduces 0 values, must reduce one for each of 1 reductions}}
     updraft.store
@@ -145,13 +145,13 @@ updraft.plan @P compute f32 {
 
 // -----
 
-// pass_c2: temporaries
+// sweep_c2: temporaries
 updraft.plan @P compute f32 matrix {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  %r = updraft.pass over row -> !updraft.stream<f32, row> {
+  %r = updraft.sweep over row -> !updraft.stream<f32, row> {
     // expected-error @+1 {{'updraft.store' op makes (), must make ('f32'), one per temporary}}
     updraft.store
   }
@@ -159,13 +159,13 @@ updraft.plan @P compute f32 matrix {
 
 // -----
 
-// pass_c4: a type
+// sweep_c4: a type
 updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  updraft.pass reads(%g : !updraft.stream<f32>) {
+  updraft.sweep reads(%g : !updraft.stream<f32>) {
   ^bb0(%x: f32):
     %i = arith.fptosi %x : f32 to i32
     // expected-error @+1 {{'arith.index_cast' op has a result of type 'index', element arithmetic must be on floats and integers}}
@@ -176,14 +176,14 @@ updraft.plan @P compute f32 {
 
 // -----
 
-// pass_c4: random bits are those of an element
+// sweep_c4: random bits are those of an element
 updraft.plan @P compute f32 matrix {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  updraft.pass over row {
-    // expected-error @+1 {{'updraft.random' op cannot be in `updraft.pass`, must be from `arith` or `math`}}
+  updraft.sweep over row {
+    // expected-error @+1 {{'updraft.random' op cannot be in `updraft.sweep`, must be from `arith` or `math`}}
     %b = updraft.random 0
     updraft.store
   }
@@ -191,14 +191,14 @@ updraft.plan @P compute f32 matrix {
 
 // -----
 
-// pass_c6: reads
+// sweep_c6: reads
 updraft.plan @P compute f32 matrix {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  // expected-error @+1 {{'updraft.pass' op reads a stream over `element`, but runs over `row`}}
-  updraft.pass over row reads(%g : !updraft.stream<f32>) {
+  // expected-error @+1 {{'updraft.sweep' op reads a stream over `element`, but runs over `row`}}
+  updraft.sweep over row reads(%g : !updraft.stream<f32>) {
   ^bb0(%x: f32):
     updraft.store
   }
@@ -206,14 +206,14 @@ updraft.plan @P compute f32 matrix {
 
 // -----
 
-// pass_c6: writes
+// sweep_c6: writes
 updraft.plan @P compute f32 matrix {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  // expected-error @+1 {{'updraft.pass' op writes a stream over `element`, but runs over `column`}}
-  updraft.pass over column writes(%p : !updraft.stream<f32>) {
+  // expected-error @+1 {{'updraft.sweep' op writes a stream over `element`, but runs over `column`}}
+  updraft.sweep over column writes(%p : !updraft.stream<f32>) {
     %zero = arith.constant 0.0 : f32
     updraft.store %zero : f32
   }
@@ -221,14 +221,14 @@ updraft.plan @P compute f32 matrix {
 
 // -----
 
-// pass_c7: too few
+// sweep_c7: too few
 updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  // expected-error @+1 {{'updraft.pass' op has 0 results, must have one for each of its 1 reductions}}
-  updraft.pass reduces [#updraft.reduction<sum over tensor>] {
+  // expected-error @+1 {{'updraft.sweep' op has 0 results, must have one for each of its 1 reductions}}
+  updraft.sweep reduces [#updraft.reduction<sum over tensor>] {
     %zero = arith.constant 0.0 : f64
     updraft.store reduce(%zero)
   }
@@ -236,14 +236,14 @@ updraft.plan @P compute f32 {
 
 // -----
 
-// pass_c7: extent
+// sweep_c7: extent
 updraft.plan @P compute f32 matrix {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  // expected-error @+1 {{'updraft.pass' op over `row` cannot reduce over `column`}}
-  %n = updraft.pass over row reduces [#updraft.reduction<sum over column>] -> !updraft.stream<f64, column> {
+  // expected-error @+1 {{'updraft.sweep' op over `row` cannot reduce over `column`}}
+  %n = updraft.sweep over row reduces [#updraft.reduction<sum over column>] -> !updraft.stream<f64, column> {
     %zero = arith.constant 0.0 : f64
     updraft.store reduce(%zero)
   }
@@ -251,14 +251,14 @@ updraft.plan @P compute f32 matrix {
 
 // -----
 
-// pass_c7: type
+// sweep_c7: type
 updraft.plan @P compute f32 matrix {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  // expected-error @+1 {{'updraft.pass' op has result #0 of type 'f64', must be '!updraft.stream<f64, row>'}}
-  %n = updraft.pass reduces [#updraft.reduction<max over row>] -> f64 {
+  // expected-error @+1 {{'updraft.sweep' op has result #0 of type 'f64', must be '!updraft.stream<f64, row>'}}
+  %n = updraft.sweep reduces [#updraft.reduction<max over row>] -> f64 {
     %zero = arith.constant 0.0 : f64
     updraft.store reduce(%zero)
   }
@@ -266,14 +266,14 @@ updraft.plan @P compute f32 matrix {
 
 // -----
 
-// pass_c7: temporary
+// sweep_c7: temporary
 updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  // expected-error @+1 {{'updraft.pass' op makes a temporary of type 'f64', must be a stream over rows, columns or batches, as the pass}}
-  %n = updraft.pass -> f64 {
+  // expected-error @+1 {{'updraft.sweep' op makes a temporary of type 'f64', must be a stream over rows, columns or batches, as the sweep}}
+  %n = updraft.sweep -> f64 {
     updraft.store
   }
 }
@@ -295,14 +295,14 @@ updraft.plan @P compute f32 matrix {
 
 // -----
 
-// pass_c8: elements
+// sweep_c8: elements
 updraft.plan @P compute f32 matrix {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  // expected-error @+1 {{'updraft.pass' op over `element` cannot reduce over `batch`; elements are reduced over `row` first}}
-  %n = updraft.pass reduces [#updraft.reduction<max over batch>] -> !updraft.stream<f64, batch> {
+  // expected-error @+1 {{'updraft.sweep' op over `element` cannot reduce over `batch`; elements are reduced over `row` first}}
+  %n = updraft.sweep reduces [#updraft.reduction<max over batch>] -> !updraft.stream<f64, batch> {
     %zero = arith.constant 0.0 : f64
     updraft.store reduce(%zero)
   }
@@ -310,14 +310,14 @@ updraft.plan @P compute f32 matrix {
 
 // -----
 
-// pass_c8: rows
+// sweep_c8: rows
 updraft.plan @P compute f32 matrix {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  // expected-error @+1 {{'updraft.pass' op uses values over `batch`, and cannot reduce over `tensor` too}}
-  %n:2 = updraft.pass over row
+  // expected-error @+1 {{'updraft.sweep' op uses values over `batch`, and cannot reduce over `tensor` too}}
+  %n:2 = updraft.sweep over row
       reduces [#updraft.reduction<sum over batch>, #updraft.reduction<sum over tensor>]
       -> !updraft.stream<f64, batch>, f64 {
     %zero = arith.constant 0.0 : f64
@@ -327,14 +327,14 @@ updraft.plan @P compute f32 matrix {
 
 // -----
 
-// pass_c9: reduces over them
+// sweep_c9: reduces over them
 updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  // expected-error @+1 {{'updraft.pass' op has values over rows, columns or batches, which only a plan with `matrix` has}}
-  %n = updraft.pass reduces [#updraft.reduction<max over column>] -> !updraft.stream<f64, column> {
+  // expected-error @+1 {{'updraft.sweep' op has values over rows, columns or batches, which only a plan with `matrix` has}}
+  %n = updraft.sweep reduces [#updraft.reduction<max over column>] -> !updraft.stream<f64, column> {
     %zero = arith.constant 0.0 : f64
     updraft.store reduce(%zero)
   }
@@ -342,14 +342,14 @@ updraft.plan @P compute f32 {
 
 // -----
 
-// pass_c9: runs over them
+// sweep_c9: runs over them
 updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  // expected-error @+1 {{'updraft.pass' op has values over rows, columns or batches, which only a plan with `matrix` has}}
-  %n = updraft.pass over row reduces [#updraft.reduction<sum over tensor>] -> f64 {
+  // expected-error @+1 {{'updraft.sweep' op has values over rows, columns or batches, which only a plan with `matrix` has}}
+  %n = updraft.sweep over row reduces [#updraft.reduction<sum over tensor>] -> f64 {
     %zero = arith.constant 0.0 : f64
     updraft.store reduce(%zero)
   }

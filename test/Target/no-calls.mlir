@@ -1,4 +1,4 @@
-// Operations of passes and storage conversions never become calls, on any CPU.
+// Operations of sweeps and storage conversions never become calls, on any CPU.
 // RUN: plan-to-object %s --target=x86-64-v4 --emit=asm | FileCheck %s --implicit-check-not=call
 // RUN: plan-to-object %s --target=x86-64-v3 --emit=asm | FileCheck %s --implicit-check-not=call
 // RUN: plan-to-object %s --target=aarch64 --emit=asm \
@@ -13,7 +13,7 @@ updraft.plan @InF32FromF32ToF64 compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%p, %g : !updraft.stream<f64>, !updraft.stream<f32>)
+  updraft.sweep reads(%p, %g : !updraft.stream<f64>, !updraft.stream<f32>)
       writes(%p : !updraft.stream<f64>) {
   ^bb0(%x: f32, %y: f32):
     %a0 = math.floor %x : f32
@@ -55,7 +55,7 @@ updraft.plan @InF32FromBF16ToF16 compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%p, %g : !updraft.stream<f16>, !updraft.stream<bf16>)
+  updraft.sweep reads(%p, %g : !updraft.stream<f16>, !updraft.stream<bf16>)
       writes(%p : !updraft.stream<f16>) {
   ^bb0(%x: f32, %y: f32):
     %a0 = math.floor %x : f32
@@ -97,7 +97,7 @@ updraft.plan @InF32FromF16ToBF16 compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%p, %g : !updraft.stream<bf16>, !updraft.stream<f16>)
+  updraft.sweep reads(%p, %g : !updraft.stream<bf16>, !updraft.stream<f16>)
       writes(%p : !updraft.stream<bf16>) {
   ^bb0(%x: f32, %y: f32):
     %a0 = math.floor %x : f32
@@ -139,7 +139,7 @@ updraft.plan @InF32FromF64ToF32 compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%p, %g : !updraft.stream<f32>, !updraft.stream<f64>)
+  updraft.sweep reads(%p, %g : !updraft.stream<f32>, !updraft.stream<f64>)
       writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32, %y: f32):
     %a0 = math.floor %x : f32
@@ -181,7 +181,7 @@ updraft.plan @InF64FromF32ToF64 compute f64 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%p, %g : !updraft.stream<f64>, !updraft.stream<f32>)
+  updraft.sweep reads(%p, %g : !updraft.stream<f64>, !updraft.stream<f32>)
       writes(%p : !updraft.stream<f64>) {
   ^bb0(%x: f64, %y: f64):
     %a0 = math.floor %x : f64
@@ -223,7 +223,7 @@ updraft.plan @InF64FromBF16ToF16 compute f64 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%p, %g : !updraft.stream<f16>, !updraft.stream<bf16>)
+  updraft.sweep reads(%p, %g : !updraft.stream<f16>, !updraft.stream<bf16>)
       writes(%p : !updraft.stream<f16>) {
   ^bb0(%x: f64, %y: f64):
     %a0 = math.floor %x : f64
@@ -265,7 +265,7 @@ updraft.plan @InF64FromF16ToBF16 compute f64 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%p, %g : !updraft.stream<bf16>, !updraft.stream<f16>)
+  updraft.sweep reads(%p, %g : !updraft.stream<bf16>, !updraft.stream<f16>)
       writes(%p : !updraft.stream<bf16>) {
   ^bb0(%x: f64, %y: f64):
     %a0 = math.floor %x : f64
@@ -307,7 +307,7 @@ updraft.plan @InF64FromF64ToF32 compute f64 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%p, %g : !updraft.stream<f32>, !updraft.stream<f64>)
+  updraft.sweep reads(%p, %g : !updraft.stream<f32>, !updraft.stream<f64>)
       writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f64, %y: f64):
     %a0 = math.floor %x : f64
@@ -340,11 +340,11 @@ updraft.plan @InF64FromF64ToF32 compute f64 {
   }
 }
 
-// CHECK: InF32FromF32ToF64_pass0:
-// CHECK: InF32FromBF16ToF16_pass0:
-// CHECK: InF32FromF16ToBF16_pass0:
-// CHECK: InF32FromF64ToF32_pass0:
-// CHECK: InF64FromF32ToF64_pass0:
-// CHECK: InF64FromBF16ToF16_pass0:
-// CHECK: InF64FromF16ToBF16_pass0:
-// CHECK: InF64FromF64ToF32_pass0:
+// CHECK: InF32FromF32ToF64_sweep0:
+// CHECK: InF32FromBF16ToF16_sweep0:
+// CHECK: InF32FromF16ToBF16_sweep0:
+// CHECK: InF32FromF64ToF32_sweep0:
+// CHECK: InF64FromF32ToF64_sweep0:
+// CHECK: InF64FromBF16ToF16_sweep0:
+// CHECK: InF64FromF16ToBF16_sweep0:
+// CHECK: InF64FromF64ToF32_sweep0:

@@ -14,13 +14,13 @@
 // CHECK-NOT:     math.exp
 // CHECK:         updraft.next
 
-// In a plan, only those in passes are expanded; updraft-outline-math expands the others.
+// In a plan, only those in sweeps are expanded; updraft-outline-math expands the others.
 // PLAN-LABEL: updraft.plan @Exp
 // PLAN:         updraft.prologue
 // PLAN-NEXT:    ^bb0(%[[LR:.*]]: f64):
 // PLAN-NEXT:      math.exp %[[LR]] : f64
 // PLAN-NOT:     math.exp
-// PLAN:         updraft.pass
+// PLAN:         updraft.sweep
 // PLAN-NOT:     math.exp
 // PLAN:         arith.bitcast {{.*}} : f32 to i32
 // PLAN-NOT:     math.exp
@@ -70,9 +70,9 @@ updraft.rule @Sine compute f32 {
 
 // -----
 
-// A pass with more than 32 of them keeps all for updraft-outline-math.
+// A sweep with more than 32 of them keeps all for updraft-outline-math.
 // PLAN-LABEL: updraft.plan @Many
-// PLAN:         updraft.pass
+// PLAN:         updraft.sweep
 // PLAN-COUNT-33:  math.exp
 // PLAN:         updraft.store
 updraft.rule @Many compute f32 {

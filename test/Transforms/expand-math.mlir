@@ -56,7 +56,7 @@ updraft.rule @Loop compute f32 {
 // CHECK-NEXT:      arith.constant 0 : i64
 // CHECK-NEXT:      %[[ONE:.*]] = arith.constant 1.000000e+00 : f64
 // CHECK-NEXT:      arith.cmpf oge, %[[ONE]], %[[X]] : f64
-// CHECK:         updraft.pass
+// CHECK:         updraft.sweep
 // CHECK-NEXT:    ^bb0(%[[G:.*]]: f32):
 // CHECK-NEXT:      arith.constant 10 : i64
 // CHECK-NEXT:      %[[G2:.*]] = arith.mulf %[[G]], %[[G]] : f32

@@ -1,7 +1,7 @@
 // RUN: updraft-opt %s -updraft-schedule -split-input-file -verify-diagnostics
 // Rules that can't be scheduled.
 
-// Whether the tensor takes part in the reduction would depend on the passes.
+// Whether the tensor takes part in the reduction would depend on the sweeps.
 updraft.rule @SkippedBeforeTheGroup compute f32 {
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32

@@ -5,7 +5,7 @@
 // CHECK:       %scalars:3 = updraft.prologue(%{{.*}})
 // CHECK:         %rate = arith.truncf
 // CHECK:         updraft.yield %rate
-// CHECK:       updraft.pass scalars(%scalars#0, %scalars#1, %scalars#2 : f32, f32, f32)
+// CHECK:       updraft.sweep scalars(%scalars#0, %scalars#1, %scalars#2 : f32, f32, f32)
 // A rounded scalar without a name gets the name of its operand.
 // CHECK-NEXT:  ^bb0(%rate{{.*}}: f32, %lr{{.*}}: f32, %twice{{.*}}: f32, %param{{.*}}: f32, %grad{{.*}}: f32):
 // CHECK-NEXT:    %change = arith.mulf %rate{{.*}}, %grad{{.*}} : f32

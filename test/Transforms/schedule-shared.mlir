@@ -4,10 +4,10 @@
 // another, and its position in the order, must be kept.
 
 // CHECK-LABEL: updraft.plan @R compute
-// CHECK:       updraft.pass reads({{.*}}) reduces [#updraft.reduction<sum over group>, #updraft.reduction<sum over group>] -> f64, f64
-// CHECK-NOT:   updraft.pass
-// CHECK:       updraft.pass {{.*}}writes(
-// The second sum is known after the first pass, but is the second one in vectors.
+// CHECK:       updraft.sweep reads({{.*}}) reduces [#updraft.reduction<sum over group>, #updraft.reduction<sum over group>] -> f64, f64
+// CHECK-NOT:   updraft.sweep
+// CHECK:       updraft.sweep {{.*}}writes(
+// The second sum is known after the first sweep, but is the second one in vectors.
 // CHECK-LABEL: updraft.plan @R_matrix compute
 // CHECK:       reduces [#updraft.reduction<sum over row>]
 // CHECK-NOT:   group

@@ -1,17 +1,17 @@
 // RUN: updraft-opt %s -updraft-schedule -split-input-file | FileCheck %s
 
-// A norm over the group needs one more pass, which only reads the gradient. Values that depend on
+// A norm over the group needs one more sweep, which only reads the gradient. Values that depend on
 // the norm, and all writes, come after it.
 // CHECK-LABEL: updraft.plan @Clipped
 // CHECK:         %[[K0:.*]] = updraft.prologue(%lr) : (f64) -> f32
-// CHECK:         %[[N2:.*]] = updraft.pass reads(%grad : !updraft.stream<f32>)
+// CHECK:         %[[N2:.*]] = updraft.sweep reads(%grad : !updraft.stream<f32>)
 // CHECK-SAME:      reduces [#updraft.reduction<sum over group>] -> f64 {
 // CHECK-NEXT:    ^bb0(%[[G:.*]]: f32):
 // CHECK-NEXT:      %[[W:.*]] = arith.extf %[[G]] : f32 to f64
 // CHECK-NEXT:      %[[SQ:.*]] = arith.mulf %[[W]], %[[W]] : f64
 // CHECK-NEXT:      updraft.store reduce(%[[SQ]])
 // CHECK:         %[[K1:.*]]:2 = updraft.prologue(%max_norm, %[[N2]]) : (f64, f64) -> (f32, i1)
-// CHECK:         updraft.pass scalars(%[[K1]]#0, %[[K0]] : f32, f32)
+// CHECK:         updraft.sweep scalars(%[[K1]]#0, %[[K0]] : f32, f32)
 // CHECK-SAME:      reads(%param, %grad, %m :
 // CHECK-SAME:      writes(%param, %m :
 // CHECK:         updraft.commit skip(%[[K1]]#1)
@@ -39,14 +39,14 @@ updraft.rule @Clipped compute f32 {
 
 // -----
 
-// Both ways take two passes. Storing the states in the first moves 40 bytes, computing them again
+// Both ways take two sweeps. Storing the states in the first moves 40 bytes, computing them again
 // 44.
 // CHECK-LABEL: updraft.plan @Trust
-// CHECK:         %[[N:.*]] = updraft.pass reads(%grad, %m, %v :
+// CHECK:         %[[N:.*]] = updraft.sweep reads(%grad, %m, %v :
 // CHECK-SAME:      writes(%m, %v : !updraft.stream<f32>, !updraft.stream<f32>)
 // CHECK-SAME:      reduces [#updraft.reduction<max over tensor>] -> f64 {
 // CHECK:         %[[K:.*]]:2 = updraft.prologue(%trust, %[[N]]) : (f64, f64) -> (f32, f64)
-// CHECK:         updraft.pass scalars(%[[K]]#0 : f32)
+// CHECK:         updraft.sweep scalars(%[[K]]#0 : f32)
 // CHECK-SAME:      reads(%param, %m, %v :
 // CHECK-SAME:      writes(%param : !updraft.stream<f32>) {
 // CHECK-NEXT:    ^bb0(%[[T:.*]]: f32, %[[P:.*]]: f32, %[[M:.*]]: f32, %[[V:.*]]: f32):
@@ -75,10 +75,10 @@ updraft.rule @Trust compute f32 {
 
 // A state with a less precise type than its computation would be rounded when it is read back.
 // CHECK-LABEL: updraft.plan @Rounded
-// CHECK:         updraft.pass reads(%grad, %m :
+// CHECK:         updraft.sweep reads(%grad, %m :
 // CHECK-NOT:       writes
 // CHECK-SAME:      reduces
-// CHECK:         updraft.pass {{.*}} reads(%param, %grad, %m :
+// CHECK:         updraft.sweep {{.*}} reads(%param, %grad, %m :
 // CHECK-SAME:      writes(%param, %m :
 updraft.rule @Rounded compute f32 {
   %zero = arith.constant 0.0 : f64
@@ -96,21 +96,21 @@ updraft.rule @Rounded compute f32 {
 // -----
 
 // Rows and columns are computed once, before the elements that use them, and their states are
-// stored there. A pass over rows for a sum also computes values that elements need later.
+// stored there. A sweep over rows for a sum also computes values that elements need later.
 // CHECK-LABEL: updraft.plan @Factored_matrix compute f32 matrix {
-// CHECK:         %[[RC:.*]]:2 = updraft.pass reads(%grad : !updraft.stream<f32>)
+// CHECK:         %[[RC:.*]]:2 = updraft.sweep reads(%grad : !updraft.stream<f32>)
 // CHECK-SAME:      reduces [#updraft.reduction<sum over row>, #updraft.reduction<sum over column>]
 // CHECK-SAME:      -> !updraft.stream<f64, row>, !updraft.stream<f64, column>
-// CHECK:         %[[R1:.*]]:2 = updraft.pass over row reads(%row_var, %[[RC]]#0 :
+// CHECK:         %[[R1:.*]]:2 = updraft.sweep over row reads(%row_var, %[[RC]]#0 :
 // CHECK-SAME:      writes(%row_var :
 // CHECK-SAME:      reduces [#updraft.reduction<sum over tensor>] -> f64, !updraft.stream<f32, row>
 // CHECK:         %[[K:.*]] = updraft.prologue(%[[R1]]#0) : (f64) -> f32
-// CHECK:         %[[C1:.*]] = updraft.pass over column reads(%col_var, %[[RC]]#1 :
+// CHECK:         %[[C1:.*]] = updraft.sweep over column reads(%col_var, %[[RC]]#1 :
 // CHECK-SAME:      writes(%col_var :
 // CHECK-SAME:      -> !updraft.stream<f32, column>
-// CHECK:         updraft.pass scalars(%[[K]] : f32) reads(%param, %grad, %[[R1]]#1, %[[C1]] :
+// CHECK:         updraft.sweep scalars(%[[K]] : f32) reads(%param, %grad, %[[R1]]#1, %[[C1]] :
 // CHECK-SAME:      writes(%param :
-// CHECK-NOT:     updraft.pass
+// CHECK-NOT:     updraft.sweep
 updraft.rule @Factored_matrix compute f32 matrix {
   %zero = arith.constant 0.0 : f64
   %p = updraft.param stored f32 : f32
@@ -138,12 +138,12 @@ updraft.rule @Factored_matrix compute f32 matrix {
 
 // A scalar waits for a reduction over its own input: nothing is written before it has been read.
 // CHECK-LABEL: updraft.plan @Waits
-// CHECK:         %[[C:.*]] = updraft.pass reads(%m :
+// CHECK:         %[[C:.*]] = updraft.sweep reads(%m :
 // CHECK-SAME:      reduces [#updraft.reduction<max over column>]
 // CHECK-NOT:     writes
-// CHECK:         %[[N:.*]] = updraft.pass over column reads(%[[C]] :
+// CHECK:         %[[N:.*]] = updraft.sweep over column reads(%[[C]] :
 // CHECK-SAME:      reduces [#updraft.reduction<sum over group>]
-// CHECK:         updraft.pass reads(%grad : {{.*}}) writes(%param, %m :
+// CHECK:         updraft.sweep reads(%grad : {{.*}}) writes(%param, %m :
 updraft.rule @Waits compute f64 matrix {
   %one = arith.constant 1.0 : f64
   %p = updraft.param stored f64 : f64
@@ -157,12 +157,12 @@ updraft.rule @Waits compute f64 matrix {
 
 // -----
 
-// A value that a pass gets from one prologue is computed again in a later prologue, from the rule's
+// A value that a sweep gets from one prologue is computed again in a later prologue, from the rule's
 // inputs.
 // CHECK-LABEL: updraft.plan @Shared
 // CHECK:         %[[LR:.*]] = updraft.hyper "lr"
 // CHECK:         updraft.prologue(%[[LR]]) : (f64) -> f64
-// CHECK:         %[[S:.*]] = updraft.pass
+// CHECK:         %[[S:.*]] = updraft.sweep
 // CHECK:         updraft.prologue(%[[LR]], %[[S]]) : (f64, f64) -> f64
 updraft.rule @Shared compute f64 {
   %lr = updraft.hyper "lr" = 0.5
@@ -180,11 +180,11 @@ updraft.rule @Shared compute f64 {
 // A condition per row is computed again for each element that uses it, because memory holds only
 // floats.
 // CHECK-LABEL: updraft.plan @Limited_matrix
-// CHECK:         updraft.pass reads(%grad : !updraft.stream<f32>)
+// CHECK:         updraft.sweep reads(%grad : !updraft.stream<f32>)
 // CHECK-SAME:      reduces [#updraft.reduction<sum over row>]
-// CHECK:         updraft.pass over row
+// CHECK:         updraft.sweep over row
 // CHECK-NOT:       i1
-// CHECK:         updraft.pass scalars(
+// CHECK:         updraft.sweep scalars(
 // CHECK:           arith.cmpf ogt
 // CHECK-NEXT:      arith.select
 updraft.rule @Limited_matrix compute f32 matrix {
@@ -202,17 +202,17 @@ updraft.rule @Limited_matrix compute f32 matrix {
 
 // -----
 
-// Values of batches: the pass over rows that has the values sums them, and columns compute them
-// where needed. Elements get them from a pass over batches.
+// Values of batches: the sweep over rows that has the values sums them, and columns compute them
+// where needed. Elements get them from a sweep over batches.
 // CHECK-LABEL: updraft.plan @Batches_matrix
-// CHECK:         %[[RC:.*]]:2 = updraft.pass reads(%grad :
-// CHECK:         %[[B:.*]] = updraft.pass over row reads(%[[RC]]#0 :
+// CHECK:         %[[RC:.*]]:2 = updraft.sweep reads(%grad :
+// CHECK:         %[[B:.*]] = updraft.sweep over row reads(%[[RC]]#0 :
 // CHECK-SAME:      reduces [#updraft.reduction<sum over batch>] -> !updraft.stream<f64, batch>
-// CHECK:         %[[H:.*]] = updraft.pass over batch reads(%[[B]] :
+// CHECK:         %[[H:.*]] = updraft.sweep over batch reads(%[[B]] :
 // CHECK-SAME:      -> !updraft.stream<f32, batch>
-// CHECK:         %[[C:.*]] = updraft.pass over column reads(%[[RC]]#1, %[[B]] :
+// CHECK:         %[[C:.*]] = updraft.sweep over column reads(%[[RC]]#1, %[[B]] :
 // CHECK-SAME:      -> !updraft.stream<f32, column>
-// CHECK:         updraft.pass reads(%param, %[[H]], %[[C]] :
+// CHECK:         updraft.sweep reads(%param, %[[H]], %[[C]] :
 updraft.rule @Batches_matrix compute f32 matrix {
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32
@@ -232,13 +232,13 @@ updraft.rule @Batches_matrix compute f32 matrix {
 // -----
 
 // A sum over the tensor uses all rows in order, and a sum over a batch the batch's rows: two
-// passes.
+// sweeps.
 // CHECK-LABEL: updraft.plan @Split_matrix
-// CHECK:         %[[R:.*]] = updraft.pass reads(%grad :
-// CHECK:         %[[B:.*]]:2 = updraft.pass over row reads(%[[R]] :
+// CHECK:         %[[R:.*]] = updraft.sweep reads(%grad :
+// CHECK:         %[[B:.*]]:2 = updraft.sweep over row reads(%[[R]] :
 // CHECK-SAME:      reduces [#updraft.reduction<sum over batch>]
 // CHECK-SAME:      -> !updraft.stream<f64, batch>, !updraft.stream<f32, row>
-// CHECK:         %[[S:.*]] = updraft.pass over row reads(%[[B]]#1 :
+// CHECK:         %[[S:.*]] = updraft.sweep over row reads(%[[B]]#1 :
 // CHECK-SAME:      reduces [#updraft.reduction<sum over tensor>] -> f64
 updraft.rule @Split_matrix compute f32 matrix {
   %p = updraft.param stored f32 : f32
@@ -259,10 +259,10 @@ updraft.rule @Split_matrix compute f32 matrix {
 
 // The elements need the value of the state over rows from before the step.
 // CHECK-LABEL: updraft.plan @Old_matrix
-// CHECK:         updraft.pass over row reads(%rs
+// CHECK:         updraft.sweep over row reads(%rs
 // CHECK-NOT:     writes
-// CHECK:         updraft.pass {{.*}}writes(%param :
-// CHECK:         updraft.pass over row {{.*}}writes(%rs :
+// CHECK:         updraft.sweep {{.*}}writes(%param :
+// CHECK:         updraft.sweep over row {{.*}}writes(%rs :
 updraft.rule @Old_matrix compute f32 matrix {
   %zero = arith.constant 0.0 : f64
   %p = updraft.param stored f32 : f32

@@ -1,6 +1,6 @@
 // RUN: updraft-opt %s -updraft-schedule -split-input-file | FileCheck %s
 
-// The prologue computes each scalar once, in the compute type for passes. Constants are copied.
+// The prologue computes each scalar once, in the compute type for sweeps. Constants are copied.
 // Initial values and requirements are functions of hyperparameters only.
 // CHECK-LABEL: updraft.plan @Momentum compute f32 {
 // CHECK-NEXT:    %[[LR:.*]] = updraft.hyper "lr" = 1.000000e-03
@@ -28,7 +28,7 @@
 // CHECK-NEXT:      %[[SF:.*]] = arith.truncf %[[S]] : f64 to f32
 // CHECK-NEXT:      %[[MF:.*]] = arith.truncf %[[C]] : f64 to f32
 // CHECK-NEXT:      updraft.yield %[[FA]], %[[SF]], %[[MF]] : i1, f32, f32
-// CHECK:         updraft.pass scalars(%[[K]]#0, %[[K]]#1, %[[K]]#2 : i1, f32, f32)
+// CHECK:         updraft.sweep scalars(%[[K]]#0, %[[K]]#1, %[[K]]#2 : i1, f32, f32)
 // CHECK-SAME:      reads(%[[P]], %[[G]], %[[B]] : !updraft.stream<bf16>, !updraft.stream<f16>, !updraft.stream<f32>)
 // CHECK-SAME:      writes(%[[P]], %[[B]] : !updraft.stream<bf16>, !updraft.stream<f32>) {
 // CHECK-NEXT:    ^bb0(%[[F:.*]]: i1, %[[S:.*]]: f32, %[[M:.*]]: f32, %[[PE:.*]]: f32, %[[GE:.*]]: f32, %[[BE:.*]]: f32):
@@ -82,7 +82,7 @@ updraft.rule @Momentum compute f32 {
 // CHECK-NEXT:    %[[A:.*]] = updraft.stream "a"
 // CHECK-NEXT:    %[[B:.*]] = updraft.stream "b"
 // CHECK-NEXT:    %[[C:.*]] = updraft.stream "c"
-// CHECK:         updraft.pass reads(%[[G]], %[[A]], %[[B]] : {{.*}}) writes(%[[A]], %[[B]] : {{.*}}) {
+// CHECK:         updraft.sweep reads(%[[G]], %[[A]], %[[B]] : {{.*}}) writes(%[[A]], %[[B]] : {{.*}}) {
 // CHECK-NEXT:    ^bb0(%[[GE:.*]]: f32, %[[AE:.*]]: f32, %[[BE:.*]]: f32):
 // CHECK-NEXT:      %[[S:.*]] = arith.addf %[[AE]], %[[GE]] : f32
 // CHECK-NEXT:      updraft.store %[[BE]], %[[S]] : f32, f32
@@ -104,7 +104,7 @@ updraft.rule @Order compute f32 {
 // CHECK:         %[[K:.*]] = updraft.prologue(%[[LR:.*]]) : (f64) -> f64 {
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: f64):
 // CHECK-NEXT:      updraft.yield %[[A]] : f64
-// CHECK:         updraft.pass scalars(%[[K]] : f64) writes(%{{.*}}, %{{.*}} : !updraft.stream<f64>, !updraft.stream<f32>) {
+// CHECK:         updraft.sweep scalars(%[[K]] : f64) writes(%{{.*}}, %{{.*}} : !updraft.stream<f64>, !updraft.stream<f32>) {
 // CHECK-NEXT:    ^bb0(%[[S:.*]]: f64):
 // CHECK-NEXT:      %[[ONE:.*]] = arith.constant 1.000000e+00 : f64
 // CHECK-NEXT:      updraft.store %[[S]], %[[ONE]] : f64, f64
@@ -119,12 +119,12 @@ updraft.rule @Fill compute f64 {
 
 // -----
 
-// A rule without changes has no passes, but it has the functions of its interface.
+// A rule without changes has no sweeps, but it has the functions of its interface.
 // CHECK-LABEL: updraft.plan @Nothing
 // CHECK:         updraft.initial() {
 // CHECK:         updraft.validate() messages [] {
 // CHECK:         updraft.prologue() : () -> () {
-// CHECK-NOT:     updraft.pass
+// CHECK-NOT:     updraft.sweep
 updraft.rule @Nothing compute f32 {
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32

@@ -8,7 +8,7 @@
 
 namespace updraft::bench {
 
-/// A tensor that a pass reads entirely, and may write in place.
+/// A tensor that a sweep reads entirely, and may write in place.
 struct LimitStream {
   void *data;
   int bytesPerElement; // 1, 2, 4 or 8

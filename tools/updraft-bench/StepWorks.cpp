@@ -75,12 +75,12 @@ Contestant stepOf(Stepper &stepper, std::string impl, std::string dtype) {
   return timed(std::move(impl), std::move(dtype), [&stepper] { stepper.step(); });
 }
 
-/// The limit of the passes over elements, on the same memory that the step uses.
+/// The limit of the sweeps over elements, on the same memory that the step uses.
 Contestant limitOf(Stepper &stepper, std::string dtype) {
   return timed("limit", std::move(dtype),
-               [passes = stepper.passes(), elements = stepper.elements()] {
-                 for (const std::vector<LimitStream> &pass : passes)
-                   runLimitKernel(pass, elements);
+               [sweeps = stepper.sweeps(), elements = stepper.elements()] {
+                 for (const std::vector<LimitStream> &sweep : sweeps)
+                   runLimitKernel(sweep, elements);
                });
 }
 
@@ -140,7 +140,7 @@ std::vector<Row> runMany(const BenchOptions &options, const std::string &work,
   return finish(options, work, std::move(contestants));
 }
 
-/// Compares steps of matrices with the limit of the bytes that the passes move.
+/// Compares steps of matrices with the limit of the bytes that the sweeps move.
 std::vector<Row> runMatrices(const BenchOptions &options, const std::string &work,
                              const Optimizer &optimizer) {
   const int64_t tensors = options.quick ? 2 : 160, rows = 400, elements = 160'000;

@@ -130,7 +130,7 @@ std::vector<LimitStream> Stepper::streams(const runtime::RuleInterface &interfac
   return streams;
 }
 
-std::vector<std::vector<LimitStream>> Stepper::passes() {
+std::vector<std::vector<LimitStream>> Stepper::sweeps() {
   size_t size = 0;
   const auto *descriptor = reinterpret_cast<const char *>(upd_rule_descriptor(rule.get(), &size));
   runtime::RuleInterface interface;
@@ -139,25 +139,25 @@ std::vector<std::vector<LimitStream>> Stepper::passes() {
     throw std::runtime_error(status.message());
   const auto unwanted =
       shape.size() < 2 ? runtime::TensorClass::Matrix : runtime::TensorClass::Vector;
-  std::vector<std::vector<LimitStream>> passes;
+  std::vector<std::vector<LimitStream>> sweeps;
   for (const runtime::PlanInterface &plan : interface.plans) {
     if (plan.tensors == unwanted)
       continue;
     const std::vector<LimitStream> all = streams(interface, plan);
-    for (const runtime::PassInterface &stage : plan.passes) {
+    for (const runtime::SweepInterface &stage : plan.sweeps) {
       if (stage.over != runtime::Extent::Element)
         continue;
       auto has = [](const std::vector<uint32_t> &list, size_t stream) {
         return std::find(list.begin(), list.end(), stream) != list.end();
       };
-      std::vector<LimitStream> pass;
+      std::vector<LimitStream> sweep;
       for (size_t i = 0; i < all.size(); ++i) {
         const bool written = has(stage.writes, i);
         if (all[i].data && (written || has(stage.reads, i)))
-          pass.push_back({all[i].data, all[i].bytesPerElement, written});
+          sweep.push_back({all[i].data, all[i].bytesPerElement, written});
       }
-      passes.push_back(std::move(pass));
+      sweeps.push_back(std::move(sweep));
     }
   }
-  return passes;
+  return sweeps;
 }

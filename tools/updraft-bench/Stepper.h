@@ -35,10 +35,10 @@ public:
   void step();
   /// The number of steps after which the lists of rows repeat.
   static constexpr size_t rowLists = 16;
-  /// The streams that each pass over elements reads and writes, for the limit kernel, from the
+  /// The streams that each sweep over elements reads and writes, for the limit kernel, from the
   /// first element of the first tensor on. The tensors are contiguous if they are whole cache
   /// lines.
-  std::vector<std::vector<LimitStream>> passes();
+  std::vector<std::vector<LimitStream>> sweeps();
   /// The total over all tensors.
   int64_t elements() const { return setup.tensors * setup.elements; }
 

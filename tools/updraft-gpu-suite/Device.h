@@ -18,7 +18,7 @@
 
 namespace updraft::suite {
 
-/// A stream of a step that a pass reads entirely, and may write in place.
+/// A stream of a step that a sweep reads entirely, and may write in place.
 struct TouchedStream {
   void *data;
   int bytesPerElement;

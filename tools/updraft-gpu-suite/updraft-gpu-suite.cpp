@@ -188,7 +188,7 @@ private:
       sanitize(program, tool);
   }
 
-  /// Uses a rule of one pass, one with reductions over tensors, and one over rows and columns.
+  /// Uses a rule of one sweep, one with reductions over tensors, and one over rows and columns.
   void sanitize(const std::string &program, const std::string &tool) {
     Options few = line.suite;
     few.quick = true;

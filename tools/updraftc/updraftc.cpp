@@ -23,7 +23,7 @@ namespace {
 constexpr const char *footer = R"(
 Examples:
   updraftc adamw.upd                          writes adamw.o for this machine's CPU
-  updraftc adamw.upd --emit=schedule          prints the passes over data
+  updraftc adamw.upd --emit=schedule          prints the sweeps over data
   updraftc adamw.upd --emit=asm --target=x86-64-v3 --set amsgrad=true
   updraftc adamw.upd --storage param=bf16,grad=bf16,state=f32 --explain
   updraftc adamw.upd --emit=updraft --locations
@@ -149,7 +149,7 @@ int main(int argc, char **argv) {
                      "File to write; - is stdout (default: FILE.o for objects,\n"
                      "FILE.cubin for GPU code, else -)");
   app.add_flag("--explain", options.explain,
-               "Print the cost of a step: passes, bytes, flops, hoisted scalars; to stdout if\n"
+               "Print the cost of a step: sweeps, bytes, flops, hoisted scalars; to stdout if\n"
                "--emit is given too");
   app.add_flag("--locations", options.inspection.printLocations,
                "Print the source location of each operation, with --emit=ast to --emit=loops");

@@ -129,7 +129,7 @@ TEST(LargePlans, AreRefused) {
   EXPECT_NE(
       message.find(
           " operations, and the limit is 8000; each `exp`, `log`, `max`, `min`, `pow` and `tanh` "
-          "counts as 5, each reduction and each pass as 50; use fewer reductions, or compute less "
+          "counts as 5, each reduction and each sweep as 50; use fewer reductions, or compute less "
           "from their results\n"),
       std::string::npos)
       << message;

@@ -291,11 +291,11 @@ TEST(CompilerCAPI, NullHandlesAreHarmless) {
 TEST(CompilerCAPI, EmitsEveryStage) {
   const std::pair<const char *, const char *> stages[] = {{"ast", "Momentum"},
                                                           {"updraft", "updraft.rule @Momentum"},
-                                                          {"schedule", "updraft.pass"},
+                                                          {"schedule", "updraft.sweep"},
                                                           {"loops", "scf.for"},
                                                           {"llvm", "define"},
-                                                          {"asm", "Momentum_pass0"},
-                                                          {"explain", "1 pass over data"}};
+                                                          {"asm", "Momentum_sweep0"},
+                                                          {"explain", "1 sweep over data"}};
   upd_compile_options options = withoutCache();
   for (auto [stage, expected] : stages) {
     char *text = nullptr;

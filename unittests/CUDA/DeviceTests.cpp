@@ -12,7 +12,7 @@ using updraft::runtime::GPUKernels;
 using updraft::runtime::Status;
 
 namespace {
-constexpr const char *ptx = ".entry sgd_pass0(.param .u64 chunks)";
+constexpr const char *ptx = ".entry sgd_sweep0(.param .u64 chunks)";
 
 class DeviceTest : public StandIn {
 protected:
@@ -199,7 +199,7 @@ TEST_F(DeviceTest, LeavesTheCallersContextCurrent) {
   EXPECT_TRUE(device->wait(stream).ok());
   auto module = loaded(*device);
   updraft::gpu::Kernel kernel = nullptr;
-  EXPECT_TRUE(module->find("sgd_pass0", kernel).ok());
+  EXPECT_TRUE(module->find("sgd_sweep0", kernel).ok());
   EXPECT_TRUE(device->launch(kernel, 1, nullptr, stream).ok());
   EXPECT_FALSE(module->find("other", kernel).ok());
   module.reset();
@@ -215,12 +215,12 @@ TEST_F(DeviceTest, LaunchesWithTheArguments) {
   auto device = makeDevice();
   auto module = loaded(*device);
   updraft::gpu::Kernel kernel = nullptr;
-  ASSERT_EQ(module->find("sgd_pass0", kernel).message(), "");
+  ASSERT_EQ(module->find("sgd_sweep0", kernel).message(), "");
   uint64_t first = 0x1234567812345678, second = 9;
   void *arguments[] = {&first, &second};
   state->argument_count = 2;
   EXPECT_EQ(device->launch(kernel, 77, arguments, stream).message(), "");
-  EXPECT_STREQ(state->kernel, "sgd_pass0");
+  EXPECT_STREQ(state->kernel, "sgd_sweep0");
   EXPECT_EQ(std::vector<unsigned>(state->grid, state->grid + 3), (std::vector<unsigned>{77, 1, 1}));
   EXPECT_EQ(std::vector<unsigned>(state->block, state->block + 3),
             (std::vector<unsigned>{256, 1, 1}));
@@ -236,16 +236,17 @@ TEST_F(DeviceTest, LaunchesWithTheArguments) {
   EXPECT_EQ(state->stream, nullptr);
 
   fail("cuLaunchKernel", 701);
-  expectRefusal(device->launch(kernel, 1, arguments, stream), UPD_INTERNAL_ERROR,
-                "cannot launch `sgd_pass0` on NVIDIA H200: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, too "
-                "many resources requested for launch");
+  expectRefusal(
+      device->launch(kernel, 1, arguments, stream), UPD_INTERNAL_ERROR,
+      "cannot launch `sgd_sweep0` on NVIDIA H200: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, too "
+      "many resources requested for launch");
 }
 
 TEST_F(DeviceTest, IsCapturedWithoutCopies) {
   auto device = makeDevice();
   auto module = loaded(*device);
   updraft::gpu::Kernel kernel = nullptr;
-  ASSERT_EQ(module->find("sgd_pass0", kernel).message(), "");
+  ASSERT_EQ(module->find("sgd_sweep0", kernel).message(), "");
   int value = 3;
   void *memory = nullptr;
   ASSERT_EQ(device->allocate(4, &memory).message(), "");
@@ -294,7 +295,7 @@ TEST_F(DeviceTest, IsUsedByManyThreads) {
         auto module = loaded(*device);
         updraft::gpu::Kernel kernel = nullptr;
         const bool ok = device->allocate(4, &memory).ok() &&
-                        module->find("sgd_pass0", kernel).ok() &&
+                        module->find("sgd_sweep0", kernel).ok() &&
                         device->write(memory, &value, 4, queue).ok() &&
                         device->launch(kernel, 1, nullptr, queue).ok() &&
                         device->read(&found, memory, 4, queue).ok();

@@ -62,14 +62,14 @@ using CubinCacheTest = ModuleTest;
 
 TEST_F(ModuleTest, HasItsKernels) {
   auto device = makeDevice();
-  ASSERT_EQ(load(*device, ptxOf("adamw_pass0")).message(), "");
+  ASSERT_EQ(load(*device, ptxOf("adamw_sweep0")).message(), "");
   updraft::gpu::Kernel kernel = nullptr, again = nullptr;
-  EXPECT_EQ(module->find("adamw_pass0", kernel).message(), "");
-  EXPECT_EQ(module->find("adamw_pass0", again).message(), "");
+  EXPECT_EQ(module->find("adamw_sweep0", kernel).message(), "");
+  EXPECT_EQ(module->find("adamw_sweep0", again).message(), "");
   EXPECT_EQ(kernel, again);
-  const Status status = module->find("adamw_pass1", kernel);
+  const Status status = module->find("adamw_sweep1", kernel);
   EXPECT_EQ(status.code(), UPD_NOT_FOUND);
-  EXPECT_EQ(status.message(), "cannot find the kernel `adamw_pass1` on NVIDIA H200: "
+  EXPECT_EQ(status.message(), "cannot find the kernel `adamw_sweep1` on NVIDIA H200: "
                               "CUDA_ERROR_NOT_FOUND, named symbol not found");
 }
 

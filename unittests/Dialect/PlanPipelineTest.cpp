@@ -81,11 +81,11 @@ TEST(PlanPipeline, MakesOnePassAndIsFast) {
 
     auto plans = formsIn<PlanOp>(*module);
     ASSERT_FALSE(plans.empty());
-    auto passOps = (*plans.begin()).getBody().getOps<PassOp>();
-    ASSERT_EQ(std::distance(passOps.begin(), passOps.end()), 1);
-    EXPECT_EQ((*passOps.begin()).getScalars().size(), 7u);
-    EXPECT_EQ((*passOps.begin()).getReads().size(), 4u);
-    EXPECT_EQ((*passOps.begin()).getWrites().size(), 3u);
+    auto sweepOps = (*plans.begin()).getBody().getOps<SweepOp>();
+    ASSERT_EQ(std::distance(sweepOps.begin(), sweepOps.end()), 1);
+    EXPECT_EQ((*sweepOps.begin()).getScalars().size(), 7u);
+    EXPECT_EQ((*sweepOps.begin()).getReads().size(), 4u);
+    EXPECT_EQ((*sweepOps.begin()).getWrites().size(), 3u);
   }
   RecordProperty("milliseconds", std::to_string(fastest));
 #ifdef NDEBUG

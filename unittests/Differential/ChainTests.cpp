@@ -1,5 +1,5 @@
 //===- ChainTests.cpp - Every transform around every rule, through the C API ------------------===//
-// A chain is one compiled step, so its passes, states and skipped steps are those of transform and
+// A chain is one compiled step, so its sweeps, states and skipped steps are those of transform and
 // rule together. Parameters and states must be bitwise equal to the interpreter's.
 
 #include "GroupRun.h"

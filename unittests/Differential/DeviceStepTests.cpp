@@ -248,7 +248,7 @@ TEST(DeviceStepRule, ForAGPUHasItsKernelsAsText) {
     auto kernels = llvm::cantFail(
         loader->load(stored ? *stored : llvm::cantFail(compiler.compile(*program, request))));
     EXPECT_EQ(kernels->interface.gpu, "nvptx:sm_90");
-    for (const char *part : {".target sm_90", ".entry AdamW_prologue0(", ".entry AdamW_pass0("})
+    for (const char *part : {".target sm_90", ".entry AdamW_prologue0(", ".entry AdamW_sweep0("})
       EXPECT_TRUE(llvm::StringRef(kernels->gpu.ptx).contains(part)) << part;
     double initial[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     std::vector<double> hypers;

@@ -99,7 +99,7 @@ private:
     Status find(const std::string &name, gpu::Kernel &kernel) override {
       Status status = module->find(name, kernel);
       const llvm::StringRef text(name);
-      device.counts[kernel] = text.contains("_pass") ? 6 : text == "updraft_begin" ? 3 : 2;
+      device.counts[kernel] = text.contains("_sweep") ? 6 : text == "updraft_begin" ? 3 : 2;
       device.names[kernel] = name;
       return status;
     }
@@ -354,7 +354,7 @@ static std::vector<std::string> kernelsOfAStep(const RuleCase &ruleCase, size_t 
 }
 
 TEST(DeviceStepLaunches, OneLaunchGoesOverTheDataOfAnyNumberOfTensors) {
-  const std::vector<std::string> expected = {"updraft_begin", "AdamW_prologue0", "AdamW_pass0",
+  const std::vector<std::string> expected = {"updraft_begin", "AdamW_prologue0", "AdamW_sweep0",
                                              "updraft_commit"};
   const RuleCase ruleCase = variantsOf("adamw").front().instantiate({});
   for (size_t count : {1, 21000})
@@ -365,6 +365,6 @@ TEST(DeviceStepLaunches, ClippingByTheNormOfAllTakesTwoLaunchesOverTheData) {
   RuleCase ruleCase = variantsOf("adamw").front().instantiate({});
   ruleCase.rule = "clip_by_global_norm(max_norm = 1) |> AdamW";
   const std::vector<std::string> kernels = kernelsOfAStep(ruleCase, 100);
-  EXPECT_EQ(llvm::count_if(kernels, [](llvm::StringRef name) { return name.contains("_pass"); }),
+  EXPECT_EQ(llvm::count_if(kernels, [](llvm::StringRef name) { return name.contains("_sweep"); }),
             2);
 }

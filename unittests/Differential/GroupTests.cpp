@@ -49,7 +49,7 @@ const GroupCase cases[] = {
     next param = param - lr * grad / (sqrt(abs(s)) + eps) / (1 + global_norm(grad))
   }
 })"},
-    // Each tensor runs through all of its passes independently.
+    // Each tensor runs through all of its sweeps independently.
     {"FactoredAndClipped", R"(rule R(lr = 0.1, beta = 0.9, eps = 1e-8) {
   state r over row = 0 when matrix
   state c over column = 0 when matrix
@@ -187,7 +187,7 @@ TEST_P(Groups, StepAsInterpretedOnAnyNumberOfThreads) {
   }
 }
 
-/// Enough tensors for separate windows per thread, which run through all passes one after another.
+/// Enough tensors for separate windows per thread, which run through all sweeps one after another.
 TEST_P(Groups, StepWindowByWindow) {
   const Shapes shapes(24, {70, 130});
   for (int32_t threads : {1, 2, 3}) {

@@ -57,7 +57,7 @@ public:
 private:
   struct TensorRun {
     TensorMemory *memory;
-    std::vector<void *> streams; // of the passes
+    std::vector<void *> streams; // of the sweeps
     std::vector<std::vector<char>> temporaries;
     std::vector<double> scalars, nextScalars;
     std::vector<double> reduced;
@@ -71,7 +71,7 @@ private:
 
   void prepare(TensorRun &run, TensorMemory &memory);
   void runPrologue(size_t number, std::vector<TensorRun> &runs) const;
-  void runPass(PassOp pass, size_t number, std::vector<TensorRun> &runs);
+  void runSweep(SweepOp sweep, size_t number, std::vector<TensorRun> &runs);
   void commit(TensorRun &run) const;
   bool single() { return plan.getCompute().isF32(); }
 
@@ -112,8 +112,8 @@ void PlanRun::runPrologue(size_t number, std::vector<TensorRun> &runs) const {
   }
 }
 
-void PlanRun::runPass(PassOp pass, size_t number, std::vector<TensorRun> &runs) {
-  const auto reductions = llvm::to_vector(pass.getReductionRange());
+void PlanRun::runSweep(SweepOp sweep, size_t number, std::vector<TensorRun> &runs) {
+  const auto reductions = llvm::to_vector(sweep.getReductionRange());
   size_t perLeaf = 0;
   for (ReductionAttr reduction : reductions)
     perLeaf += isWithin(reduction.getOver(), Extent::tensor);
@@ -121,18 +121,18 @@ void PlanRun::runPass(PassOp pass, size_t number, std::vector<TensorRun> &runs) 
 
   for (auto [tensor, run] : llvm::enumerate(runs)) {
     const Shape &shape = run.memory->shape;
-    const bool matrix = pass.runsByRows();
+    const bool matrix = sweep.runsByRows();
     const int64_t blocks = divideUp(shape.rows, UPD_BLOCK_ROWS);
-    const bool batches = pass.runsByBatches();
+    const bool batches = sweep.runsByBatches();
     const int64_t units = matrix    ? shape.batches * blocks
                           : batches ? shape.batches
-                                    : shape.places(pass.getOver());
+                                    : shape.places(sweep.getOver());
     const int64_t leaf = matrix || batches ? 1 : UPD_LEAF_ELEMENTS;
     const int64_t leaves = divideUp(units, leaf);
 
     // The results: reductions over rows, columns and batches, then temporaries.
     std::vector<std::pair<size_t, ReductionKind>> columns; // streams in parts
-    for (auto [index, result] : llvm::enumerate(pass.getResults())) {
+    for (auto [index, result] : llvm::enumerate(sweep.getResults())) {
       auto type = llvm::dyn_cast<StreamType>(result.getType());
       if (!type)
         continue;
@@ -148,7 +148,7 @@ void PlanRun::runPass(PassOp pass, size_t number, std::vector<TensorRun> &runs) 
 
     std::vector<double> partials(leaves * perLeaf, 1e300);
     const upd_site site = {facts.seed, uint64_t(stepCount), tensor, shape.rows, shape.columns};
-    const bool runs = !run.skipped(single()) || pass.getWrites().empty();
+    const bool runs = !run.skipped(single()) || sweep.getWrites().empty();
     // Parts of increasing size, in reverse order, as threads might run them.
     std::vector<std::pair<int64_t, int64_t>> parts;
     for (int64_t begin = 0, size = 1; begin < leaves; begin += size, ++size)
@@ -157,7 +157,7 @@ void PlanRun::runPass(PassOp pass, size_t number, std::vector<TensorRun> &runs) 
       if (!runs)
         break;
       const upd_range range = {begin * leaf, std::min(end * leaf, units)};
-      functions.passes[number](run.row.data(), run.streams.data(), &range, 1,
+      functions.sweeps[number](run.row.data(), run.streams.data(), &range, 1,
                                partials.data() + begin * perLeaf, &site);
     }
     for (auto [stream, kind] : columns) {
@@ -214,12 +214,12 @@ std::vector<bool> PlanRun::step(std::vector<TensorMemory> &tensors, double step,
   std::vector<TensorRun> runs(tensors.size());
   for (auto [run, memory] : llvm::zip(runs, tensors))
     prepare(run, memory);
-  size_t prologues = 0, passes = 0;
+  size_t prologues = 0, sweeps = 0;
   for (mlir::Operation &operation : plan.getBody().front()) {
     if (llvm::isa<PrologueOp>(operation))
       runPrologue(prologues++, runs);
-    else if (auto pass = llvm::dyn_cast<PassOp>(operation))
-      runPass(pass, passes++, runs);
+    else if (auto sweep = llvm::dyn_cast<SweepOp>(operation))
+      runSweep(sweep, sweeps++, runs);
   }
   std::vector<bool> skipped;
   for (TensorRun &run : runs) {

@@ -1,5 +1,5 @@
 //===- PlanRunner.h - A compiled plan without the runtime ---------------------------*- C++ -*-===//
-// Schedules and compiles a rule in the dialect, and runs its host functions and passes in sequence
+// Schedules and compiles a rule in the dialect, and runs its host functions and sweeps in sequence
 // on one thread, as updraft-c/kernel.h defines. A failure here is in the compiler, because the
 // runtime isn't used.
 

@@ -150,8 +150,8 @@ std::string Generator::tensor(unsigned depth) {
   }
 }
 
-/// Few reductions, because each may need a pass. An expression of tensors may be a scalar if a flag
-/// is known, and is not reduced by itself.
+/// Few reductions, because each may need a sweep. An expression of tensors may be a scalar if a
+/// flag is known, and is not reduced by itself.
 std::string Generator::reduction(unsigned depth) {
   if (reductions == 3)
     return tensor(depth);

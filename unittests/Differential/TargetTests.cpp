@@ -53,7 +53,7 @@ TEST_P(Targets, StepShippedRulesAsInterpreted) {
             [](RuleCase &ruleCase) { ruleCase.tensors = smallTensors(); });
 }
 
-// Rows, columns and reductions have separate passes.
+// Rows, columns and reductions have separate sweeps.
 TEST_P(Targets, StepRulesWithReductionsAsInterpreted) {
   stepRules({"adafactor", "lamb", "prodigy", "novograd"}, GetParam(), [](RuleCase &ruleCase) {
     ruleCase.ordinary = true;

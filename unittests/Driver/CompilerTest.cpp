@@ -71,8 +71,8 @@ TEST(Compiler, MakesAnArchiveOfTwoObjectsOfALargeRule) {
   EXPECT_FALSE(static_cast<bool>(error));
   EXPECT_EQ(objects, 2u);
   for (const char *name : {"Adafactor_descriptor", "Adafactor_initial", "Adafactor_validate",
-                           "Adafactor_prologue0", "Adafactor_pass1", "Adafactor_matrix_prologue1",
-                           "Adafactor_matrix_pass0", "Adafactor_matrix_pass4"})
+                           "Adafactor_prologue0", "Adafactor_sweep1", "Adafactor_matrix_prologue1",
+                           "Adafactor_matrix_sweep0", "Adafactor_matrix_sweep4"})
     EXPECT_EQ(definitions[name], 1) << name;
   for (const auto &[name, count] : definitions)
     EXPECT_EQ(count, 1) << name;

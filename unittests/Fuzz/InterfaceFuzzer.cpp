@@ -21,32 +21,32 @@ void check(bool holds, const char *what) {
     finding(std::string("an accepted interface ") + what);
 }
 
-void checkPass(const PlanInterface &plan, const PassInterface &pass) {
+void checkSweep(const PlanInterface &plan, const SweepInterface &sweep) {
   const size_t streams = plan.streams.size();
-  for (const auto *list : {&pass.reads, &pass.writes, &pass.makes})
+  for (const auto *list : {&sweep.reads, &sweep.writes, &sweep.makes})
     for (const uint32_t stream : *list)
-      check(stream < streams, "has a pass over a stream that does not exist");
-  for (const uint32_t stream : pass.writes)
+      check(stream < streams, "has a sweep over a stream that does not exist");
+  for (const uint32_t stream : sweep.writes)
     check(stream != StreamIndex::Grad, "writes the gradient");
-  for (const ReductionInterface &reduction : pass.reductions)
+  for (const ReductionInterface &reduction : sweep.reductions)
     check(isScalar(reduction.over) || reduction.into < streams,
           "reduces into a stream that does not exist");
-  check(pass.scalarReductions() <= pass.reductions.size(), "counts its reductions wrongly");
+  check(sweep.scalarReductions() <= sweep.reductions.size(), "counts its reductions wrongly");
 }
 
 void checkPlan(const RuleInterface &interface, const PlanInterface &plan) {
   check(plan.rowScalars >= 1, "has no skip flag");
-  for (const PassInterface &pass : plan.passes)
-    checkPass(plan, pass);
+  for (const SweepInterface &sweep : plan.sweeps)
+    checkSweep(plan, sweep);
   for (const uint32_t state : plan.scalarStates)
     check(state < interface.states.size(), "has a scalar state that does not exist");
   std::set<std::pair<bool, uint32_t>> stages;
   for (const StageInterface &stage : plan.sequence) {
-    check(stage.index < (stage.isPass ? plan.passes.size() : plan.prologues),
+    check(stage.index < (stage.isSweep ? plan.sweeps.size() : plan.prologues),
           "runs a stage that does not exist");
-    check(stages.insert({stage.isPass, stage.index}).second, "runs a stage twice");
+    check(stages.insert({stage.isSweep, stage.index}).second, "runs a stage twice");
   }
-  check(stages.size() == plan.passes.size() + plan.prologues, "leaves a stage out");
+  check(stages.size() == plan.sweeps.size() + plan.prologues, "leaves a stage out");
   plan.groupReductions();
 }
 
@@ -76,7 +76,7 @@ void fuzzInterface(std::string_view input) {
 }
 
 /// The descriptors of rules for tensors of any shape, for rows and columns, with states in blocks,
-/// with states of a group, and with many passes.
+/// with states of a group, and with many sweeps.
 std::vector<Seed> interfaceSeeds() {
   std::vector<Seed> seeds;
   auto add = [&](const std::string &name, StorageType storage) {

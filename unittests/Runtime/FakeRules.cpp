@@ -11,23 +11,23 @@ using namespace updraft::runtime;
 namespace {
 
 /// Applies a function for one range to each of the ranges, for tensors with so many streams.
-template <size_t streamCount, void (*pass)(const void *, void *const *, int64_t, int64_t)>
+template <size_t streamCount, void (*sweep)(const void *, void *const *, int64_t, int64_t)>
 void forRanges(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
                double *, const upd_site *) {
   for (int64_t i = 0; i < count; ++i)
-    pass(row, streams + static_cast<size_t>(i) * streamCount, ranges[i].begin, ranges[i].end);
+    sweep(row, streams + static_cast<size_t>(i) * streamCount, ranges[i].begin, ranges[i].end);
 }
 
-/// One plan for all tensors: a prologue, then passes over all elements.
-void setPlan(Kernels &kernels, uint32_t rowScalars, std::vector<PassInterface> passes,
-             upd_prologue_function prologue, std::vector<upd_pass_function> functions) {
+/// One plan for all tensors: a prologue, then sweeps over all elements.
+void setPlan(Kernels &kernels, uint32_t rowScalars, std::vector<SweepInterface> sweeps,
+             upd_prologue_function prologue, std::vector<upd_sweep_function> functions) {
   PlanInterface plan;
   plan.rowScalars = rowScalars;
   plan.prologues = 1;
   plan.sequence = {{false, 0}};
-  for (uint32_t i = 0; i < passes.size(); ++i)
+  for (uint32_t i = 0; i < sweeps.size(); ++i)
     plan.sequence.push_back({true, i});
-  plan.passes = std::move(passes);
+  plan.sweeps = std::move(sweeps);
   kernels.interface.plans = {std::move(plan)};
   test::listStreams(kernels.interface);
   kernels.plans = {{{prologue}, std::move(functions)}};
@@ -49,7 +49,7 @@ void momentumPrologue(const double *hyper, const double *perTensor, const double
   values[1] = static_cast<float>(hyper[0]);
   values[2] = perTensor[UPD_TENSOR_FIRST] != 0 ? 0 : static_cast<float>(hyper[1]);
 }
-void momentumPass(const void *row, void *const *streams, int64_t begin, int64_t end) {
+void momentumSweep(const void *row, void *const *streams, int64_t begin, int64_t end) {
   const auto *values = static_cast<const float *>(row);
   auto *param = static_cast<float *>(streams[0]), *buf = static_cast<float *>(streams[2]);
   const auto *grad = static_cast<const float *>(streams[1]);
@@ -67,7 +67,7 @@ void initialPrologue(const double *, const double *, const double *, const doubl
                      double *) {
   *static_cast<float *>(row) = 0;
 }
-void initialPass(const void *, void *const *streams, int64_t begin, int64_t end) {
+void initialSweep(const void *, void *const *streams, int64_t begin, int64_t end) {
   auto *param = static_cast<float *>(streams[0]), *size = static_cast<float *>(streams[2]);
   auto *last = static_cast<uint16_t *>(streams[3]);
   const auto *grad = static_cast<const float *>(streams[1]);
@@ -84,12 +84,12 @@ void countingPrologue(const double *, const double *perTensor, const double *, c
   values[0] = 0;
   values[1] = 1 + 1000 * perTensor[UPD_TENSOR_FIRST];
 }
-void countingPass0(const void *row, void *const *streams, int64_t begin, int64_t end) {
+void countingSweep0(const void *row, void *const *streams, int64_t begin, int64_t end) {
   ASSERT_EQ(begin % UPD_LEAF_ELEMENTS, 0);
   for (int64_t i = begin; i < end; ++i)
     static_cast<double *>(streams[0])[i] += static_cast<const double *>(row)[1];
 }
-void countingPass1(const void *, void *const *streams, int64_t begin, int64_t end) {
+void countingSweep1(const void *, void *const *streams, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i)
     static_cast<double *>(streams[0])[i] += 0.5;
 }
@@ -100,7 +100,7 @@ void skippingPrologue(const double *hyper, const double *perTensor, const double
   values[0] = hyper[0] != 0;
   values[1] = static_cast<float>(perTensor[UPD_TENSOR_STEP]);
 }
-void skippingPass(const void *row, void *const *streams, int64_t begin, int64_t end) {
+void skippingSweep(const void *row, void *const *streams, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i)
     static_cast<float *>(streams[2])[i] = static_cast<const float *>(row)[1];
 }
@@ -141,7 +141,7 @@ std::shared_ptr<const Kernels> test::momentumRule() {
                                  "{{momentum}} is {momentum}, not in [0, 1)"};
   kernels->initial = momentumInitial;
   kernels->validate = momentumValidate;
-  setPlan(*kernels, 3, {{{0, 1, 2}, {0, 2}}}, momentumPrologue, {forRanges<3, momentumPass>});
+  setPlan(*kernels, 3, {{{0, 1, 2}, {0, 2}}}, momentumPrologue, {forRanges<3, momentumSweep>});
   return kernels;
 }
 
@@ -152,7 +152,7 @@ std::shared_ptr<const Kernels> test::initialRule() {
   kernels->interface.states = {{"size", UPD_F32}, {"last", UPD_BF16}};
   kernels->initial = initialInitial;
   kernels->validate = allValid;
-  setPlan(*kernels, 1, {{{0, 1, 2, 3}, {0, 2, 3}}}, initialPrologue, {forRanges<4, initialPass>});
+  setPlan(*kernels, 1, {{{0, 1, 2, 3}, {0, 2, 3}}}, initialPrologue, {forRanges<4, initialSweep>});
   return kernels;
 }
 
@@ -163,7 +163,7 @@ std::shared_ptr<const Kernels> test::countingRule() {
   kernels->initial = noInitial;
   kernels->validate = allValid;
   setPlan(*kernels, 2, {{{0}, {0}}, {{0}, {0}}}, countingPrologue,
-          {forRanges<2, countingPass0>, forRanges<2, countingPass1>});
+          {forRanges<2, countingSweep0>, forRanges<2, countingSweep1>});
   return kernels;
 }
 
@@ -174,7 +174,7 @@ std::shared_ptr<const Kernels> test::skippingRule() {
   kernels->interface.states = {{"n", UPD_F32}};
   kernels->initial = momentumInitial;
   kernels->validate = allValid;
-  setPlan(*kernels, 2, {{{}, {2}}}, skippingPrologue, {forRanges<3, skippingPass>});
+  setPlan(*kernels, 2, {{{}, {2}}}, skippingPrologue, {forRanges<3, skippingSweep>});
   return kernels;
 }
 

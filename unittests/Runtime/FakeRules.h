@@ -21,7 +21,7 @@ std::shared_ptr<const Kernels> momentumRule();
 /// doubles, last becomes 2, and param -= size (after doubling) * grad.
 std::shared_ptr<const Kernels> initialRule();
 
-/// No state: param += 1 + 1000 * first. In f64, with two passes of which the second adds 0.5.
+/// No state: param += 1 + 1000 * first. In f64, with two sweeps of which the second adds 0.5.
 std::shared_ptr<const Kernels> countingRule();
 
 /// Skips the step if hyperparameter `stop` is not 0; else counts its steps in the state `n`.

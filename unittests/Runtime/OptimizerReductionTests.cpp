@@ -136,7 +136,7 @@ TEST(OptimizerReduction, SameBitsFromWindowToWindow) {
       normalizedCalls();
       ASSERT_EQ(model.step(*optimizer), "ok");
     }
-    // Whether the first pass ran over some tensors after the second had run over others.
+    // Whether the first sweep ran over some tensors after the second had run over others.
     const std::vector<int> calls = normalizedCalls();
     EXPECT_EQ(std::is_sorted(calls.begin(), calls.end()), threads == 7) << threads;
 

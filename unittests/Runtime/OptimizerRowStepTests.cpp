@@ -78,7 +78,7 @@ TEST(OptimizerRowStep, RowsOfSeveralDimensions) {
 }
 
 /// Any rows, on any number of threads, give the same as a step of a tensor of these rows: two
-/// passes, rows smaller and larger than a leaf, vectors.
+/// sweeps, rows smaller and larger than a leaf, vectors.
 TEST(OptimizerRowStep, AnyShapeOnAnyNumberOfThreads) {
   for (const std::vector<int64_t> &shape :
        {std::vector<int64_t>{40000}, {1000, 64}, {7, 20000}, {90, 3, 300}, {3, 8192}, {70, 1}})
@@ -336,8 +336,8 @@ TEST(OptimizerRowStep, RefusesRulesWithOtherDependencies) {
   auto without = [](std::shared_ptr<const Kernels> kernels, Extent over) {
     auto copy = std::make_shared<Kernels>(*kernels);
     for (PlanInterface &plan : copy->interface.plans)
-      for (PassInterface &pass : plan.passes)
-        std::erase_if(pass.reductions, [&](const auto &found) { return found.over == over; });
+      for (SweepInterface &sweep : plan.sweeps)
+        std::erase_if(sweep.reductions, [&](const auto &found) { return found.over == over; });
     return copy;
   };
   EXPECT_EQ(refusal(without(clipRule(), Extent::Group), 0),

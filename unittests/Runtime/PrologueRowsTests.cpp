@@ -12,7 +12,7 @@ namespace {
 
 /// The numbers of calls of the functions of the rule below.
 struct Calls {
-  int byStep, byTensor, sumPass, updatePass;
+  int byStep, byTensor, sumSweep, updateSweep;
   bool operator==(const Calls &) const = default;
 } calls;
 
@@ -39,9 +39,9 @@ void byTensor(const double *, const double *, const double *reduced, const doubl
   values[2] = static_cast<float>(reduced[0]);
   next[0] = scalars[0] + reduced[0];
 }
-void sumPass(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
-             double *partials, const upd_site *) {
-  ++calls.sumPass;
+void sumSweep(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
+              double *partials, const upd_site *) {
+  ++calls.sumSweep;
   for (int64_t i = 0; i < count; ++i) {
     double total = 0;
     for (int64_t j = ranges[i].begin; j < ranges[i].end; ++j)
@@ -51,9 +51,9 @@ void sumPass(const void *row, void *const *streams, const upd_range *ranges, int
       *partials++ = total;
   }
 }
-void updatePass(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
-                double *, const upd_site *) {
-  ++calls.updatePass;
+void updateSweep(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
+                 double *, const upd_site *) {
+  ++calls.updateSweep;
   const auto *values = static_cast<const float *>(row);
   for (int64_t i = 0; i < count; ++i)
     for (int64_t j = ranges[i].begin; j < ranges[i].end; ++j)
@@ -70,13 +70,13 @@ std::shared_ptr<const Kernels> totalRule() {
   plan.prefix = "Total";
   plan.rowScalars = 3;
   plan.prologues = 2;
-  plan.passes = {{{1}, {}, {}, {{ReductionInterface::Kind::Sum, Extent::Tensor}}}, {{0}, {0}}};
+  plan.sweeps = {{{1}, {}, {}, {{ReductionInterface::Kind::Sum, Extent::Tensor}}}, {{0}, {0}}};
   plan.sequence = {{false, 0}, {true, 0}, {false, 1, true}, {true, 1}};
   rule.plans = {plan};
   test::listStreams(rule);
   kernels->initial = initial;
   kernels->validate = allValid;
-  kernels->plans = {{{byStep, byTensor}, {sumPass, updatePass}}};
+  kernels->plans = {{{byStep, byTensor}, {sumSweep, updateSweep}}};
   return kernels;
 }
 

@@ -1,4 +1,4 @@
-//===- ReductionRules.cpp - Hand-written rules with several passes ----------------------------===//
+//===- ReductionRules.cpp - Hand-written rules with several sweeps ----------------------------===//
 
 #include "ReductionRules.h"
 
@@ -85,8 +85,8 @@ void clipInitial(const double *hyper, double *initial) {
 }
 int32_t allValid(const double *) { return -1; }
 
-void clipPass0(const void *, void *const *streams, const upd_range *ranges, int64_t count,
-               double *partials, const upd_site *) {
+void clipSweep0(const void *, void *const *streams, const upd_range *ranges, int64_t count,
+                double *partials, const upd_site *) {
   forLeaves(3, 3, streams, ranges, count, partials,
             [](void *const *tensor, int64_t begin, int64_t end, double *slots) {
               const auto *g = static_cast<const float *>(tensor[1]);
@@ -104,8 +104,8 @@ void clipPrologue(const double *hyper, const double *, const double *reduced, co
   next[0] = scalars[0] + reduced[1];
   next[1] = std::max(scalars[1], reduced[2]);
 }
-void clipPass1(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
-               double *, const upd_site *) {
+void clipSweep1(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
+                double *, const upd_site *) {
   const float scale = static_cast<const float *>(row)[1];
   forLeaves(3, 0, streams, ranges, count, nullptr,
             [&](void *const *tensor, int64_t begin, int64_t end, double *) {
@@ -125,8 +125,8 @@ void factoredInitial(const double *, double *initial) {
   initial[1] = 0.5;
   initial[2] = 0;
 }
-void squaresPass(const void *, void *const *streams, const upd_range *ranges, int64_t count,
-                 double *partials, const upd_site *) {
+void squaresSweep(const void *, void *const *streams, const upd_range *ranges, int64_t count,
+                  double *partials, const upd_site *) {
   forLeaves(3, 1, streams, ranges, count, partials,
             [](void *const *tensor, int64_t begin, int64_t end, double *slots) {
               const auto *g = static_cast<const float *>(tensor[1]);
@@ -138,8 +138,8 @@ void normPrologue(const double *, const double *, const double *reduced, const d
   static_cast<float *>(row)[0] = 0;
   static_cast<float *>(row)[1] = static_cast<float>(std::sqrt(reduced[0]));
 }
-void vectorPass(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
-                double *, const upd_site *) {
+void vectorSweep(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
+                 double *, const upd_site *) {
   forLeaves(3, 0, streams, ranges, count, nullptr,
             [&](void *const *tensor, int64_t begin, int64_t end, double *) {
               for (int64_t i = begin; i < end; ++i) {
@@ -150,8 +150,8 @@ void vectorPass(const void *row, void *const *streams, const upd_range *ranges, 
 }
 // Streams of matrices: param, grad, row_var, col_var, row sums (f64), column maxima (f64), row
 // factors (f32).
-void matrixPass0(const void *, void *const *streams, const upd_range *ranges, int64_t count,
-                 double *partials, const upd_site *sites) {
+void matrixSweep0(const void *, void *const *streams, const upd_range *ranges, int64_t count,
+                  double *partials, const upd_site *sites) {
   forBlocks(7, 1, streams, ranges, count, partials, sites,
             [](void *const *tensor, const upd_site &site, int64_t block, int64_t batch, int64_t row,
                int64_t rows, double *slots) {
@@ -169,8 +169,8 @@ void matrixPass0(const void *, void *const *streams, const upd_range *ranges, in
               }
             });
 }
-void rowPass(const void *, void *const *streams, const upd_range *ranges, int64_t count,
-             double *partials, const upd_site *) {
+void rowSweep(const void *, void *const *streams, const upd_range *ranges, int64_t count,
+              double *partials, const upd_site *) {
   forLeaves(7, 1, streams, ranges, count, partials,
             [](void *const *tensor, int64_t begin, int64_t end, double *slots) {
               auto *variance = static_cast<float *>(tensor[2]);
@@ -181,8 +181,8 @@ void rowPass(const void *, void *const *streams, const upd_range *ranges, int64_
               slots[0] = leafOf([&](int64_t i) { return double(variance[i]); }, begin, end);
             });
 }
-void columnPass(const void *, void *const *streams, const upd_range *ranges, int64_t count,
-                double *, const upd_site *) {
+void columnSweep(const void *, void *const *streams, const upd_range *ranges, int64_t count,
+                 double *, const upd_site *) {
   forLeaves(7, 0, streams, ranges, count, nullptr,
             [](void *const *tensor, int64_t begin, int64_t end, double *) {
               for (int64_t i = begin; i < end; ++i)
@@ -193,8 +193,8 @@ void sumPrologue(const double *, const double *, const double *reduced, const do
                  double *) {
   static_cast<float *>(row)[2] = static_cast<float>(reduced[1]);
 }
-void matrixPass3(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
-                 double *, const upd_site *sites) {
+void matrixSweep3(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
+                  double *, const upd_site *sites) {
   const auto *scalars = static_cast<const float *>(row);
   forBlocks(7, 0, streams, ranges, count, nullptr, sites,
             [&](void *const *tensor, const upd_site &site, int64_t, int64_t batch, int64_t first,
@@ -216,15 +216,15 @@ void oneZero(const double *, double *initial) { initial[0] = 0; }
 std::mutex callsMutex;
 std::vector<int> calls;
 
-void record(int pass) {
+void record(int sweep) {
   std::scoped_lock lock(callsMutex);
-  calls.push_back(pass);
+  calls.push_back(sweep);
 }
 
-void normalizedPass0(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
-                     double *partials, const upd_site *sites) {
+void normalizedSweep0(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
+                      double *partials, const upd_site *sites) {
   record(0);
-  squaresPass(row, streams, ranges, count, partials, sites);
+  squaresSweep(row, streams, ranges, count, partials, sites);
 }
 void normalizedPrologue(const double *, const double *, const double *reduced, const double *,
                         void *row, double *) {
@@ -232,17 +232,17 @@ void normalizedPrologue(const double *, const double *, const double *reduced, c
   values[0] = !std::isfinite(reduced[0]);
   values[1] = static_cast<float>(1 / std::sqrt(reduced[0]));
 }
-void normalizedPass1(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
-                     double *partials, const upd_site *sites) {
+void normalizedSweep1(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
+                      double *partials, const upd_site *sites) {
   record(1);
-  clipPass1(row, streams, ranges, count, partials, sites);
+  clipSweep1(row, streams, ranges, count, partials, sites);
 }
 
 // siteRule
 
 void noInitial(const double *, double *) {}
-void sitePass(const void *, void *const *streams, const upd_range *ranges, int64_t count, double *,
-              const upd_site *sites) {
+void siteSweep(const void *, void *const *streams, const upd_range *ranges, int64_t count, double *,
+               const upd_site *sites) {
   for (int64_t t = 0; t < count; ++t)
     for (int64_t i = ranges[t].begin; i < ranges[t].end; ++i)
       static_cast<float *>(streams[2 * t])[i] =
@@ -263,7 +263,7 @@ std::shared_ptr<const Kernels> test::clipRule() {
   plan.prefix = "Clip";
   plan.rowScalars = 2;
   plan.prologues = 1;
-  plan.passes = {
+  plan.sweeps = {
       {{1},
        {},
        {},
@@ -274,7 +274,7 @@ std::shared_ptr<const Kernels> test::clipRule() {
   listStreams(rule);
   kernels->initial = clipInitial;
   kernels->validate = allValid;
-  kernels->plans = {{{clipPrologue}, {clipPass0, clipPass1}}};
+  kernels->plans = {{{clipPrologue}, {clipSweep0, clipSweep1}}};
   return kernels;
 }
 
@@ -291,7 +291,7 @@ std::shared_ptr<const Kernels> test::factoredRule() {
   vectors.prefix = "Factored";
   vectors.rowScalars = 2;
   vectors.prologues = 1;
-  vectors.passes = {{{1}, {}, {}, {{Kind::Sum, Extent::Group}}}, {{0, 2}, {0, 2}}};
+  vectors.sweeps = {{{1}, {}, {}, {{Kind::Sum, Extent::Group}}}, {{0, 2}, {0, 2}}};
   vectors.sequence = {{true, 0}, {false, 0}, {true, 1}};
   PlanInterface matrices;
   matrices.tensors = TensorClass::Matrix;
@@ -302,7 +302,7 @@ std::shared_ptr<const Kernels> test::factoredRule() {
   matrices.streams = {{temporary, UPD_F64, Extent::Row},
                       {temporary, UPD_F64, Extent::Column},
                       {temporary, UPD_F32, Extent::Row}};
-  matrices.passes = {
+  matrices.sweeps = {
       {{1},
        {},
        {},
@@ -317,8 +317,9 @@ std::shared_ptr<const Kernels> test::factoredRule() {
   listStreams(rule);
   kernels->initial = factoredInitial;
   kernels->validate = allValid;
-  kernels->plans = {{{normPrologue}, {squaresPass, vectorPass}},
-                    {{normPrologue, sumPrologue}, {matrixPass0, rowPass, columnPass, matrixPass3}}};
+  kernels->plans = {
+      {{normPrologue}, {squaresSweep, vectorSweep}},
+      {{normPrologue, sumPrologue}, {matrixSweep0, rowSweep, columnSweep, matrixSweep3}}};
   return kernels;
 }
 
@@ -331,14 +332,14 @@ std::shared_ptr<const Kernels> test::normalizedRule() {
   plan.prefix = "Normalized";
   plan.rowScalars = 2;
   plan.prologues = 1;
-  plan.passes = {{{1}, {}, {}, {{ReductionInterface::Kind::Sum, Extent::Tensor}}},
+  plan.sweeps = {{{1}, {}, {}, {{ReductionInterface::Kind::Sum, Extent::Tensor}}},
                  {{0, 1, 2}, {0, 2}}};
   plan.sequence = {{true, 0}, {false, 0, true}, {true, 1}};
   rule.plans = {plan};
   listStreams(rule);
   kernels->initial = oneZero;
   kernels->validate = allValid;
-  kernels->plans = {{{normalizedPrologue}, {normalizedPass0, normalizedPass1}}};
+  kernels->plans = {{{normalizedPrologue}, {normalizedSweep0, normalizedSweep1}}};
   return kernels;
 }
 
@@ -353,13 +354,13 @@ std::shared_ptr<const Kernels> test::siteRule() {
   PlanInterface plan;
   plan.prefix = "Site";
   plan.usesRandom = true;
-  plan.passes = {{{}, {0}}};
+  plan.sweeps = {{{}, {0}}};
   plan.sequence = {{true, 0}};
   kernels->interface.plans = {plan};
   listStreams(kernels->interface);
   kernels->initial = noInitial;
   kernels->validate = allValid;
-  kernels->plans = {{{}, {sitePass}}};
+  kernels->plans = {{{}, {siteSweep}}};
   return kernels;
 }
 

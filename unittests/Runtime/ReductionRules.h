@@ -1,4 +1,4 @@
-//===- ReductionRules.h - Hand-written rules with several passes --------------------*- C++ -*-===//
+//===- ReductionRules.h - Hand-written rules with several sweeps --------------------*- C++ -*-===//
 // Includes straightforward implementations of their reductions.
 
 #ifndef UPDRAFT_UNITTESTS_RUNTIME_REDUCTIONRULES_H
@@ -25,10 +25,10 @@ std::shared_ptr<const Kernels> factoredRule();
 /// param -= grad / norm(the tensor's gradients) + m, where the state `m` (f32, element) counts. A
 /// tensor whose norm is not finite is skipped.
 std::shared_ptr<const Kernels> normalizedRule();
-/// The numbers of this rule's passes that have run since the last call, in order.
+/// The numbers of this rule's sweeps that have run since the last call, in order.
 std::vector<int> normalizedCalls();
 
-/// `param` = 1000 * step + 100 * tensor + seed, from the site that a pass gets.
+/// `param` = 1000 * step + 100 * tensor + seed, from the site that a sweep gets.
 std::shared_ptr<const Kernels> siteRule();
 
 /// Combines pairs, level by level.

@@ -1,5 +1,4 @@
-//===- RuleInterfaceTests.cpp - The interface of a rule, and its errors
-//------------------------===//
+//===- RuleInterfaceTests.cpp - The interface of a rule, and its errors -----------------------===//
 // Each test changes one member of a valid interface, writes the descriptor and reads it.
 
 #include "FakeRules.h"
@@ -32,7 +31,7 @@ RuleInterface adamw() {
   plan.prefix = "AdamW";
   plan.rowScalars = 6;
   plan.prologues = 1;
-  plan.passes = {{{0, 1, 2}, {0, 2}}};
+  plan.sweeps = {{{0, 1, 2}, {0, 2}}};
   plan.sequence = {{false, 0}, {true, 0}};
   rule.plans = {plan};
   test::listStreams(rule);
@@ -53,7 +52,7 @@ RuleInterface factored() {
   vectors.rowScalars = 2;
   vectors.usesRandom = true;
   vectors.prologues = 1;
-  vectors.passes = {{{1}, {}, {}, {{Reduction::Max, Extent::Group}}}, {{0, 1, 2}, {0, 2}}};
+  vectors.sweeps = {{{1}, {}, {}, {{Reduction::Max, Extent::Group}}}, {{0, 1, 2}, {0, 2}}};
   vectors.sequence = {{true, 0}, {false, 0, true}, {true, 1}};
   PlanInterface matrices;
   matrices.tensors = TensorClass::Matrix;
@@ -62,7 +61,7 @@ RuleInterface factored() {
   matrices.prologues = 1;
   matrices.streams = {{Kind::Temporary, UPD_F64, Extent::Row},
                       {Kind::Temporary, UPD_F32, Extent::Row}};
-  matrices.passes = {{{1},
+  matrices.sweeps = {{{1},
                       {},
                       {},
                       {{Reduction::Sum, Extent::Row, 3},
@@ -110,8 +109,8 @@ TEST(RuleInterface, HoldsWhatWasWritten) {
   EXPECT_TRUE(plan.temporaries().empty());
   ASSERT_EQ(plan.sequence.size(), 2u);
   EXPECT_FALSE(plan.sequence[0].byTensor);
-  ASSERT_EQ(plan.passes.size(), 1u);
-  EXPECT_EQ(plan.passes[0].writes, (std::vector<uint32_t>{0, 2}));
+  ASSERT_EQ(plan.sweeps.size(), 1u);
+  EXPECT_EQ(plan.sweeps[0].writes, (std::vector<uint32_t>{0, 2}));
 }
 
 TEST(RuleInterface, HoldsPlansForVectorsAndMatrices) {
@@ -132,16 +131,16 @@ TEST(RuleInterface, HoldsPlansForVectorsAndMatrices) {
   ASSERT_EQ(matrices.temporaries().size(), 2u);
   EXPECT_EQ(matrices.temporaries()[0].dtype, UPD_F64);
   ASSERT_EQ(matrices.sequence.size(), 4u);
-  EXPECT_FALSE(matrices.sequence[1].isPass);
+  EXPECT_FALSE(matrices.sequence[1].isSweep);
   EXPECT_TRUE(matrices.sequence[1].byTensor);
   EXPECT_EQ(matrices.sequence[3].index, 2u);
-  const PassInterface &first = matrices.passes[0];
+  const SweepInterface &first = matrices.sweeps[0];
   EXPECT_TRUE(first.isMatrix);
   EXPECT_EQ(first.scalarReductions(), 2u);
   EXPECT_EQ(first.reductions[0].into, 3u);
   EXPECT_EQ(first.reductions[1].kind, ReductionInterface::Kind::Max);
-  EXPECT_EQ(matrices.passes[1].over, Extent::Row);
-  EXPECT_EQ(matrices.passes[1].makes, std::vector<uint32_t>{4});
+  EXPECT_EQ(matrices.sweeps[1].over, Extent::Row);
+  EXPECT_EQ(matrices.sweeps[1].makes, std::vector<uint32_t>{4});
 }
 
 TEST(RuleInterface, ListsTheScalesOfBlocks) {
@@ -185,7 +184,7 @@ TEST(RuleInterface, UsesRowsOnlyIfAStateOrPassDoes) {
   EXPECT_FALSE(adamw().usesRows());
   EXPECT_TRUE(factored().usesRows());
   RuleInterface rule = adamw();
-  rule.plans[0].passes[0].isMatrix = true;
+  rule.plans[0].sweeps[0].isMatrix = true;
   EXPECT_TRUE(rule.usesRows());
 }
 
@@ -200,7 +199,7 @@ TEST(RuleInterface, IsExportedAsJson) {
             R"("plans":[{"for":"any","prefix":"AdamW","row_scalars":6,"random":false,)"
             R"("prologues":1,"streams":["param","grad","exp_avg"],)"
             R"("sequence":[{"prologue":0,"rows_by":"step"},)"
-            R"({"pass":0,"over":"element","loop":"flat","reads":[0,1,2],"writes":[0,2],)"
+            R"({"sweep":0,"over":"element","loop":"flat","reads":[0,1,2],"writes":[0,2],)"
             R"("makes":[],"reductions":[]}]}]})");
 }
 
@@ -251,7 +250,7 @@ TEST(RuleInterface, RefusesInvalidRules) {
                  "unknown class of tensors of a plan 3, expected 0 to 2");
   EXPECT_PROBLEM(adamw, rule.states[0].tensors = TensorClass::Matrix,
                  "no plan has state `exp_avg`");
-  EXPECT_PROBLEM(factored, plan.passes[0].reductions[1].kind = ReductionInterface::Kind::Sum,
+  EXPECT_PROBLEM(factored, plan.sweeps[0].reductions[1].kind = ReductionInterface::Kind::Sum,
                  "the plans have different reductions over the group");
 }
 
@@ -286,39 +285,39 @@ TEST(RuleInterface, RefusesInvalidPasses) {
   EXPECT_PROBLEM(adamw, plan.prefix.clear(), "a plan has no prefix");
   EXPECT_PROBLEM(adamw, plan.rowScalars = 0, "a row has 0 scalars, expected 1 to 65536");
   EXPECT_PROBLEM(adamw, plan.rowScalars = 65537, "a row has 65537 scalars, expected 1 to 65536");
-  EXPECT_PROBLEM(adamw, plan.passes[0].over = Extent::Tensor, "a pass is over a tensor");
-  EXPECT_PROBLEM(adamw, plan.passes[0].over = Extent::Row,
-                 "`reads` of a flat pass over a row has stream 0, which is over an element");
-  EXPECT_PROBLEM(adamw, plan.passes[0].reads[2] = 3, "`reads` has stream 3 of 3");
-  EXPECT_PROBLEM(adamw, plan.passes[0].writes = {1}, "a pass writes the gradient");
-  EXPECT_PROBLEM(adamw, plan.passes[0].makes = {2},
-                 "a pass over an element makes stream 2, which is no temporary over one");
-  EXPECT_PROBLEM(adamw, (plan.passes[0].reductions = {{{}, Extent::Element}}),
+  EXPECT_PROBLEM(adamw, plan.sweeps[0].over = Extent::Tensor, "a sweep is over a tensor");
+  EXPECT_PROBLEM(adamw, plan.sweeps[0].over = Extent::Row,
+                 "`reads` of a flat sweep over a row has stream 0, which is over an element");
+  EXPECT_PROBLEM(adamw, plan.sweeps[0].reads[2] = 3, "`reads` has stream 3 of 3");
+  EXPECT_PROBLEM(adamw, plan.sweeps[0].writes = {1}, "a sweep writes the gradient");
+  EXPECT_PROBLEM(adamw, plan.sweeps[0].makes = {2},
+                 "a sweep over an element makes stream 2, which is no temporary over one");
+  EXPECT_PROBLEM(adamw, (plan.sweeps[0].reductions = {{{}, Extent::Element}}),
                  "a reduction is over an element");
-  EXPECT_PROBLEM(adamw, (plan.passes[0].reductions = {{{}, Extent::Row, 2}}),
-                 "a flat pass has a reduction over a row");
+  EXPECT_PROBLEM(adamw, (plan.sweeps[0].reductions = {{{}, Extent::Row, 2}}),
+                 "a flat sweep has a reduction over a row");
   EXPECT_PROBLEM(adamw,
-                 (plan.passes[0].reductions = {{ReductionInterface::Kind(2), Extent::Tensor}}),
+                 (plan.sweeps[0].reductions = {{ReductionInterface::Kind(2), Extent::Tensor}}),
                  "unknown kind of a reduction 2, expected 0 to 1");
-  EXPECT_PROBLEM(adamw, plan.passes[0].isBatches = true,
+  EXPECT_PROBLEM(adamw, plan.sweeps[0].isBatches = true,
                  "a loop over batches is over an element, not a row or column");
-  EXPECT_PROBLEM(factored, plan.passes[1].isMatrix = true,
+  EXPECT_PROBLEM(factored, plan.sweeps[1].isMatrix = true,
                  "a matrix loop is over a row, not an element");
   EXPECT_PROBLEM(
-      factored, plan.passes[0].reductions[0].into = 2,
+      factored, plan.sweeps[0].reductions[0].into = 2,
       "a reduction over a row goes into stream 2, which is no temporary over one of f64");
   EXPECT_PROBLEM(
-      factored, plan.passes[0].reductions[0].into = 4,
+      factored, plan.sweeps[0].reductions[0].into = 4,
       "a reduction over a row goes into stream 4, which is no temporary over one of f64");
   EXPECT_PROBLEM(
-      factored, plan.passes[0].reductions[0].into = 9,
+      factored, plan.sweeps[0].reductions[0].into = 9,
       "a reduction over a row goes into stream 9, which is no temporary over one of f64");
-  EXPECT_PROBLEM(factored, plan.passes[2].writes = {2},
-                 "a pass over an element writes stream 2, which is over a row");
-  EXPECT_PROBLEM(factored, plan.passes[0].reductions[1].over = Extent::Batch,
-                 "a matrix pass has a reduction over a batch");
-  EXPECT_PROBLEM(factored, rule.plans[0].passes[0].reductions[0].over = Extent::Batch,
-                 "a flat pass has a reduction over a batch");
+  EXPECT_PROBLEM(factored, plan.sweeps[2].writes = {2},
+                 "a sweep over an element writes stream 2, which is over a row");
+  EXPECT_PROBLEM(factored, plan.sweeps[0].reductions[1].over = Extent::Batch,
+                 "a matrix sweep has a reduction over a batch");
+  EXPECT_PROBLEM(factored, rule.plans[0].sweeps[0].reductions[0].over = Extent::Batch,
+                 "a flat sweep has a reduction over a batch");
 }
 
 } // namespace

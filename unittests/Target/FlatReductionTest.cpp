@@ -1,5 +1,5 @@
 //===- FlatReductionTest.cpp - Reductions of a flat sequence, bit for bit ---------------------===//
-// A pass that reduces and writes, for sizes around those of vectors, lanes and leaves, and for
+// A sweep that reduces and writes, for sizes around those of vectors, lanes and leaves, and for
 // every vector width.
 
 #include "JitPlan.h"
@@ -28,7 +28,7 @@ std::string reducingPlan(const StorageFormat &compute, const StorageFormat &stor
   updraft.validate() messages [] {
     updraft.yield
   }
-  %r:3 = updraft.pass reads(%p, %g : !updraft.stream<STORED>, !updraft.stream<STORED>)
+  %r:3 = updraft.sweep reads(%p, %g : !updraft.stream<STORED>, !updraft.stream<STORED>)
       writes(%p : !updraft.stream<STORED>)
       reduces [#updraft.reduction<sum over tensor>, #updraft.reduction<max over group>,
                #updraft.reduction<sum over group>] -> f64, f64, f64 {
@@ -106,7 +106,7 @@ void expectPartials(const StorageFormat &compute, const StorageFormat &stored,
                     const CPUTarget &target) {
   SCOPED_TRACE(std::string(compute.name) + " " + stored.name + " " + target.key());
   JitPlan plan(reducingPlan(compute, stored), target);
-  ASSERT_EQ(plan.passes.size(), 1u);
+  ASSERT_EQ(plan.sweeps.size(), 1u);
   const float row[] = {0};
   for (size_t count : {0, 1, 3, 4, 15, 16, 17, 33, 127, 128, 129, 1000, 8191, 8192, 8193, 20001}) {
     FlatTensor tensor(stored, count, unsigned(count));
@@ -115,7 +115,7 @@ void expectPartials(const StorageFormat &compute, const StorageFormat &stored,
     std::vector<double> partials(expected.size() + 1, -7.0);
     void *streams[] = {tensor.param.data(), tensor.grad.data()};
     const upd_range range{int64_t(begin), int64_t(count)};
-    plan.pass(row, streams, &range, 1, partials.data(), nullptr);
+    plan.sweep(row, streams, &range, 1, partials.data(), nullptr);
     ASSERT_EQ(partials.back(), -7.0);
     partials.pop_back();
     ASSERT_EQ(bitsOf(partials), bitsOf(expected)) << count << " elements";
@@ -142,7 +142,7 @@ TEST(FlatReductionTest, PartialsMatchTheReductionTree) {
 TEST(FlatReductionTest, PartialsOfSeveralTensorsFollowEachOther) {
   for (const CPUTarget &target : allLoopShapes()) {
     JitPlan plan(reducingPlan(f32, f32), target);
-    ASSERT_TRUE(plan.pass);
+    ASSERT_TRUE(plan.sweep);
     std::vector<FlatTensor> tensors;
     std::vector<double> expected;
     std::vector<void *> streams;
@@ -158,7 +158,8 @@ TEST(FlatReductionTest, PartialsOfSeveralTensorsFollowEachOther) {
     }
     std::vector<double> partials(expected.size(), -7.0);
     const float row[] = {0};
-    plan.pass(row, streams.data(), ranges.data(), int64_t(ranges.size()), partials.data(), nullptr);
+    plan.sweep(row, streams.data(), ranges.data(), int64_t(ranges.size()), partials.data(),
+               nullptr);
     EXPECT_EQ(bitsOf(partials), bitsOf(expected)) << target.key();
   }
 }
@@ -166,7 +167,7 @@ TEST(FlatReductionTest, PartialsOfSeveralTensorsFollowEachOther) {
 TEST(FlatReductionTest, NaNsInfinitiesAndZeros) {
   for (const CPUTarget &target : allLoopShapes()) {
     JitPlan plan(reducingPlan(f32, f32), target);
-    ASSERT_TRUE(plan.pass);
+    ASSERT_TRUE(plan.sweep);
     for (const std::vector<double> &values :
          std::vector<std::vector<double>>{{-0.0, -0.0, -0.0},
                                           {-0.0, 0.0, -1.0},
@@ -186,7 +187,7 @@ TEST(FlatReductionTest, NaNsInfinitiesAndZeros) {
         const float row[] = {0};
         void *streams[] = {tensor.param.data(), tensor.grad.data()};
         const upd_range range{0, int64_t(tensor.grads.size())};
-        plan.pass(row, streams, &range, 1, partials.data(), nullptr);
+        plan.sweep(row, streams, &range, 1, partials.data(), nullptr);
         ASSERT_EQ(bitsOf(partials), bitsOf(expected))
             << target.key() << ", first value " << values[0] << " after " << padding;
       }

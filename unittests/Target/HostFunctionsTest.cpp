@@ -55,7 +55,7 @@ const char *const text = R"(updraft.plan @R compute f32 {
     %4 = arith.truncf %1 : f64 to f32
     updraft.yield %2, %f, %3, %4 : f32, i1, f32, f32
   }
-  updraft.pass reads(%p : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
+  updraft.sweep reads(%p : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32):
     updraft.store %x : f32
   }
@@ -118,7 +118,7 @@ TEST(HostFunctionsOfAPlainPlanTest, DoNothing) {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%p : !updraft.stream<f64>) writes(%p : !updraft.stream<f64>) {
+  updraft.sweep reads(%p : !updraft.stream<f64>) writes(%p : !updraft.stream<f64>) {
   ^bb0(%x: f64):
     updraft.store %x : f64
   }

@@ -100,11 +100,11 @@ JitPlan::JitPlan(llvm::StringRef text, const CPUTarget &target)
     for (upd_prologue_function next = nullptr;
          lookUp("R_prologue" + std::to_string(prologues.size()), next); next = nullptr)
       prologues.push_back(next);
-    for (upd_pass_function next = nullptr; lookUp("R_pass" + std::to_string(passes.size()), next);
+    for (upd_sweep_function next = nullptr; lookUp("R_sweep" + std::to_string(sweeps.size()), next);
          next = nullptr)
-      passes.push_back(next);
+      sweeps.push_back(next);
     prologue = prologues.empty() ? nullptr : prologues.front();
-    pass = passes.empty() ? nullptr : passes.front();
+    sweep = sweeps.empty() ? nullptr : sweeps.front();
     return llvm::Error::success();
   };
   if (llvm::Error error = link())

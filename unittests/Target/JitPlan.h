@@ -31,9 +31,9 @@ public:
   upd_initial_function initial = nullptr;
   upd_validate_function validate = nullptr;
   upd_prologue_function prologue = nullptr; ///< the first
-  upd_pass_function pass = nullptr;         ///< the first
+  upd_sweep_function sweep = nullptr;       ///< the first
   std::vector<upd_prologue_function> prologues;
-  std::vector<upd_pass_function> passes;
+  std::vector<upd_sweep_function> sweeps;
 
 private:
   struct Process;

@@ -1,4 +1,4 @@
-//===- Partials.cpp - The expected partial results of a pass ----------------------------------===//
+//===- Partials.cpp - The expected partial results of a sweep ---------------------------------===//
 
 #include "Partials.h"
 

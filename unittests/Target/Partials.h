@@ -1,4 +1,4 @@
-//===- Partials.h - The expected partial results of a pass --------------------------*- C++ -*-===//
+//===- Partials.h - The expected partial results of a sweep -------------------------*- C++ -*-===//
 // The interpreter's reductions of single leaves, blocks or rows, for bitwise comparison with
 // compiled ones.
 

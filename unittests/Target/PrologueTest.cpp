@@ -1,4 +1,4 @@
-//===- PrologueTest.cpp - Prologues between passes: reductions, scalar states, skip -----------===//
+//===- PrologueTest.cpp - Prologues between sweeps: reductions, scalar states, skip -----------===//
 
 #include "JitPlan.h"
 
@@ -11,7 +11,8 @@ using namespace updraft::test;
 
 namespace {
 
-// Two prologues around a pass with two reductions. The second one decides whether to skip the step.
+// Two prologues around a sweep with two reductions. The second one decides whether to skip the
+// step.
 const char *const text = R"(updraft.plan @R compute f32 matrix {
   %lr = updraft.hyper "lr" = 1.0e-1
   %step = updraft.step
@@ -41,7 +42,7 @@ const char *const text = R"(updraft.plan @R compute f32 matrix {
     %next = arith.mulf %m, %t : f64
     updraft.yield %n0, %next, %n1, %n2, %n3 : f32, f64, f32, f32, f32
   }
-  %r:2 = updraft.pass reads(%g : !updraft.stream<f32>)
+  %r:2 = updraft.sweep reads(%g : !updraft.stream<f32>)
       reduces [#updraft.reduction<sum over tensor>, #updraft.reduction<max over group>]
       -> f64, f64 {
   ^bb0(%x: f32):
@@ -56,7 +57,7 @@ const char *const text = R"(updraft.plan @R compute f32 matrix {
     %0 = arith.truncf %xi1 : f64 to f32
     updraft.yield %next, %bad, %xi1, %0 : f64, i1, f64, f32
   }
-  updraft.pass scalars(%b#3, %a#4, %a#0, %a#2, %a#3 : f32, f32, f32, f32, f32)
+  updraft.sweep scalars(%b#3, %a#4, %a#0, %a#2, %a#3 : f32, f32, f32, f32, f32)
       writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32, %a4: f32, %a0: f32, %a2: f32, %a3: f32):
     %0 = arith.addf %a0, %a2 : f32
@@ -120,6 +121,6 @@ TEST_F(PrologueTest, APassUsesTheScalarsOfAllPrologues) {
   float param = 0;
   void *streams[] = {&param, nullptr};
   const upd_range range{0, 1};
-  plan.passes[1](row, streams, &range, 1, nullptr, nullptr);
+  plan.sweeps[1](row, streams, &range, 1, nullptr, nullptr);
   EXPECT_EQ(param, (120.0f + 12.0f) / (10.0f + 1000.0f) + 0.25f / 8);
 }

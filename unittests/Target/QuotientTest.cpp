@@ -31,7 +31,7 @@ constexpr const char *plan = R"(updraft.plan @R compute f32 {
     %0 = arith.truncf %s : f64 to f32
     updraft.yield %0 : f32
   }
-  updraft.pass scalars(%k : f32) reads(%g : !updraft.stream<f32>)
+  updraft.sweep scalars(%k : f32) reads(%g : !updraft.stream<f32>)
       writes(%p : !updraft.stream<f32>) {
   ^bb0(%s: f32, %ge: f32):
     %0 = math.sqrt %ge : f32
@@ -94,11 +94,11 @@ TEST(QuotientTest, OfRootsHasTheBitsOfADivision) {
   void *streams[] = {param.data(), grad.data()};
   for (const CPUTarget &target : allLoopShapes()) {
     JitPlan compiled(plan, target);
-    ASSERT_TRUE(compiled.pass);
+    ASSERT_TRUE(compiled.sweep);
     for (float divisor : all) {
       float row[] = {0, divisor};
       const upd_range range{0, static_cast<int64_t>(grad.size())};
-      compiled.pass(row, streams, &range, 1, nullptr, nullptr);
+      compiled.sweep(row, streams, &range, 1, nullptr, nullptr);
       for (size_t i = 0; i < grad.size(); ++i) {
         const float expected = std::sqrt(grad[i]) / divisor;
         ASSERT_TRUE(std::isnan(expected)

@@ -46,7 +46,7 @@ const char *const text = R"(updraft.plan @R compute f64 MATRIX {
   updraft.validate() messages [] {
     updraft.yield
   }
-  RESULT updraft.pass writes(%p, %s : !updraft.stream<f64>, !updraft.stream<f64>) REDUCES {
+  RESULT updraft.sweep writes(%p, %s : !updraft.stream<f64>, !updraft.stream<f64>) REDUCES {
     %0 = updraft.random 0
     %1 = updraft.random 13
     %2 = arith.bitcast %0 : i64 to f64
@@ -59,7 +59,7 @@ std::string flatPlan() {
   return substitute(text, {{"MATRIX", ""}, {"RESULT", ""}, {"REDUCES", ""}, {"REDUCED", ""}});
 }
 
-// A pass by rows.
+// A sweep by rows.
 std::string matrixPlan() {
   return substitute(text, {{"MATRIX", "matrix"},
                            {"RESULT", "%r ="},
@@ -84,12 +84,12 @@ TEST(RandomBitsTest, TheCipherGivesTheKnownAnswers) {
 
 TEST(RandomBitsTest, ElementZeroOfNothingIsAKnownAnswer) {
   JitPlan plan(flatPlan(), CPUTarget::host());
-  ASSERT_TRUE(plan.pass);
+  ASSERT_TRUE(plan.sweep);
   uint64_t param = 0, state = 0;
   void *streams[] = {&param, nullptr, &state};
   const upd_range range{0, 1};
   const double row[] = {0};
-  plan.pass(row, streams, &range, 1, nullptr, &sites[0]);
+  plan.sweep(row, streams, &range, 1, nullptr, &sites[0]);
   EXPECT_EQ(param, 0xe169c58d6627e8d5);
 }
 
@@ -99,7 +99,7 @@ TEST(RandomBitsTest, EveryElementHasItsOwn) {
   for (const CPUTarget &target : allLoopShapes())
     for (int64_t start : {int64_t(0), int64_t(1) << 33}) {
       JitPlan plan(flatPlan(), target);
-      ASSERT_TRUE(plan.pass);
+      ASSERT_TRUE(plan.sweep);
       for (int64_t size : {1, 3, 8, 37}) {
         std::vector<uint64_t> params(3 * size), states(3 * size);
         std::vector<void *> streams;
@@ -112,7 +112,7 @@ TEST(RandomBitsTest, EveryElementHasItsOwn) {
           streams.insert(streams.end(), {origin(params), nullptr, origin(states)});
         }
         const double row[] = {0};
-        plan.pass(row, streams.data(), ranges.data(), 3, nullptr, sites);
+        plan.sweep(row, streams.data(), ranges.data(), 3, nullptr, sites);
         for (int64_t tensor = 0; tensor < 3; ++tensor)
           for (int64_t i = 0; i < size; ++i) {
             ASSERT_EQ(params[tensor * size + i], expectedBits(sites[tensor], start + i, 0))
@@ -126,7 +126,7 @@ TEST(RandomBitsTest, EveryElementHasItsOwn) {
 TEST(RandomBitsTest, APassByRowsGivesTheSame) {
   for (const CPUTarget &target : allLoopShapes()) {
     JitPlan plan(matrixPlan(), target);
-    ASSERT_TRUE(plan.pass);
+    ASSERT_TRUE(plan.sweep);
     for (const upd_site &site : sites) {
       const int64_t size = 2 * site.rows * site.columns;
       std::vector<uint64_t> param(size), state(size);
@@ -134,7 +134,7 @@ TEST(RandomBitsTest, APassByRowsGivesTheSame) {
       void *streams[] = {param.data(), nullptr, state.data(), rows.data()};
       const upd_range range{0, 2};
       const double row[] = {0};
-      plan.pass(row, streams, &range, 1, nullptr, &site);
+      plan.sweep(row, streams, &range, 1, nullptr, &site);
       for (int64_t i = 0; i < size; ++i) {
         ASSERT_EQ(param[i], expectedBits(site, i, 0)) << target.key() << " " << i;
         ASSERT_EQ(state[i], expectedBits(site, i, 13));

@@ -1,5 +1,5 @@
 //===- StorageTest.cpp - Conversion between storage and compute types, bit for bit ------------===//
-// Passes that copy the gradient to the parameter: each value is widened from its storage type to
+// Sweeps that copy the gradient to the parameter: each value is widened from its storage type to
 // the compute type, and rounded to the other storage type.
 
 #include "JitPlan.h"
@@ -28,7 +28,7 @@ std::string copyPlan(const StorageFormat &from, const StorageFormat &compute,
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<FROM>) writes(%p : !updraft.stream<TO>) {
+  updraft.sweep reads(%g : !updraft.stream<FROM>) writes(%p : !updraft.stream<TO>) {
   ^bb0(%x: COMPUTE):
     updraft.store %x : COMPUTE
   }
@@ -43,13 +43,13 @@ void expectCopies(const StorageFormat &from, const StorageFormat &compute, const
   std::string text = copyPlan(from, compute, to);
   for (const CPUTarget &target : runnableTargets()) {
     JitPlan plan(text, target);
-    if (!plan.pass)
+    if (!plan.sweep)
       return;
     std::vector<std::byte> grad = pack(from, inputs);
     std::vector<std::byte> param(inputs.size() * to.bytes(), std::byte(0x5a));
     void *streams[] = {param.data(), grad.data()};
     const upd_range range{0, static_cast<int64_t>(inputs.size())};
-    plan.pass(nullptr, streams, &range, 1, nullptr, nullptr);
+    plan.sweep(nullptr, streams, &range, 1, nullptr, nullptr);
     int failures = 0;
     for (size_t i = 0; i < inputs.size() && failures < 5; ++i) {
       double widened = from.decode(inputs[i]);
@@ -163,11 +163,11 @@ TEST(StorageTest, RoundsToTheNearestByte) {
         inputs.push_back(format->encode(quarter / 4.0 + near));
     for (const CPUTarget &target : runnableTargets()) {
       JitPlan plan(copyPlan(*format, *format, byte), target);
-      ASSERT_TRUE(plan.pass);
+      ASSERT_TRUE(plan.sweep);
       std::vector<std::byte> grad = pack(*format, inputs), param(inputs.size());
       void *streams[] = {param.data(), grad.data()};
       const upd_range range{0, static_cast<int64_t>(inputs.size())};
-      plan.pass(nullptr, streams, &range, 1, nullptr, nullptr);
+      plan.sweep(nullptr, streams, &range, 1, nullptr, nullptr);
       for (size_t i = 0; i < inputs.size(); ++i) {
         const double value = format->decode(inputs[i]);
         const double bounded = std::isnan(value) ? 0 : std::clamp(value, -128.0, 127.0);
@@ -193,7 +193,7 @@ TEST(StorageTest, RoundsEveryLowerHalfWhereAllIsBFloat16) {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%p, %g, %s : !updraft.stream<bf16>, !updraft.stream<bf16>,
+  updraft.sweep reads(%p, %g, %s : !updraft.stream<bf16>, !updraft.stream<bf16>,
       !updraft.stream<bf16>) writes(%p : !updraft.stream<bf16>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
     %low = arith.addf %b, %c : f32
@@ -216,13 +216,13 @@ TEST(StorageTest, RoundsEveryLowerHalfWhereAllIsBFloat16) {
     }
     for (const CPUTarget &target : runnableTargets()) {
       JitPlan plan(text, target);
-      ASSERT_TRUE(plan.pass);
+      ASSERT_TRUE(plan.sweep);
       std::vector<std::byte> data[3];
       for (int i = 0; i < 3; ++i)
         data[i] = pack(bf16, parts[i]);
       void *streams[] = {data[0].data(), data[1].data(), data[2].data()};
       const upd_range range{0, static_cast<int64_t>(sums.size())};
-      plan.pass(nullptr, streams, &range, 1, nullptr, nullptr);
+      plan.sweep(nullptr, streams, &range, 1, nullptr, nullptr);
       for (size_t i = 0; i < sums.size(); ++i)
         ASSERT_EQ(readElement(bf16, data[0].data(), i), sums[i])
             << std::hex << (upper << 16 | i) << " (vectors of " << std::dec << target.vectorBits
@@ -249,7 +249,7 @@ TEST(StorageTest, KeepsEveryNaNOfAScalarWhereAllIsBFloat16) {
     %rounded = arith.truncf %v : f64 to f32
     updraft.yield %rounded : f32
   }
-  updraft.pass scalars(%k : f32) reads(%g : !updraft.stream<bf16>)
+  updraft.sweep scalars(%k : f32) reads(%g : !updraft.stream<bf16>)
       writes(%p : !updraft.stream<bf16>) {
   ^bb0(%s: f32, %x: f32):
     BODY
@@ -266,7 +266,7 @@ TEST(StorageTest, KeepsEveryNaNOfAScalarWhereAllIsBFloat16) {
     for (const CPUTarget &target : runnableTargets()) {
       SCOPED_TRACE(std::string(body) + ", vectors of " + std::to_string(target.vectorBits));
       JitPlan plan(substitute(text, {{"BODY", body}}), target);
-      ASSERT_TRUE(plan.pass);
+      ASSERT_TRUE(plan.sweep);
       for (int64_t payload : {0x8000000000000, 0xfffffffffffff, 0x1l, 0x8000000000001,
                               0x8000020000000, 0xfffffe0000000, 0x8001000000000, 0x4000000000000})
         for (uint64_t sign : {uint64_t(0), uint64_t(1) << 63}) {
@@ -277,7 +277,7 @@ TEST(StorageTest, KeepsEveryNaNOfAScalarWhereAllIsBFloat16) {
           std::vector<std::byte> grad = ones, param(count * bf16.bytes());
           void *streams[] = {param.data(), grad.data()};
           const upd_range range{0, count};
-          plan.pass(row, streams, &range, 1, nullptr, nullptr);
+          plan.sweep(row, streams, &range, 1, nullptr, nullptr);
           for (size_t i = 0; i < count; ++i)
             ASSERT_TRUE(bf16.isNaN(readElement(bf16, param.data(), i)))
                 << std::hex << payload << " became " << readElement(bf16, param.data(), i)

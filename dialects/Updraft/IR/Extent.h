@@ -28,7 +28,7 @@ public:
   /// Returns the join over the operands of `operation`, or the result's extent if it is an input.
   Extent of(mlir::Operation *operation) const;
 
-  /// Whether the host computes `value`; passes compute all others.
+  /// Whether the host computes `value`; sweeps compute all others.
   bool isScalar(mlir::Value value) const { return isWithin(of(value), Extent::tensor); }
 
 private:

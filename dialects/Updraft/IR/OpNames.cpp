@@ -47,7 +47,7 @@ void ValidateOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn se
 void PrologueOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   nameArguments(region.getArguments(), getInputs(), setName);
 }
-void PassOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+void SweepOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   SmallVector<Value> values(getScalars());
   llvm::append_range(values, getReads());
   nameArguments(region.getArguments(), values, setName);

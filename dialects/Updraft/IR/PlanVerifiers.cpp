@@ -83,13 +83,13 @@ LogicalResult verifyHostOperations(Operation *host) {
   return verifyDialects(host->getRegion(0).front(), {"arith", "math", "scf"});
 }
 
-// pass_c3
-LogicalResult verifyDistinct(PassOp pass, ValueRange streams, StringRef verb) {
+// sweep_c3
+LogicalResult verifyDistinct(SweepOp sweep, ValueRange streams, StringRef verb) {
   llvm::DenseSet<Value> seen;
   for (Value stream : streams) {
     if (seen.insert(stream).second)
       continue;
-    InFlightDiagnostic error = pass.emitOpError() << verb << " a stream twice, must do so once";
+    InFlightDiagnostic error = sweep.emitOpError() << verb << " a stream twice, must do so once";
     error.attachNote(stream.getLoc()) << "the stream is here";
     return error;
   }
@@ -102,8 +102,9 @@ LogicalResult PlanOp::verifyRegions() {
   // plan_c1
   for (Operation &operation : getBody().front())
     if (!isa<HyperOp, StepOp, FirstOp, SizeOp, StreamOp, ScalarOp, InitialOp, ValidateOp,
-             PrologueOp, PassOp, CommitOp>(operation))
-      return operation.emitOpError() << "cannot be in a plan, must be in a host function or a pass";
+             PrologueOp, SweepOp, CommitOp>(operation))
+      return operation.emitOpError()
+             << "cannot be in a plan, must be in a host function or a sweep";
 
   llvm::StringSet<> hypers;
   if (failed(collectHyperNames(getBody().front(), hypers)) || failed(verifyStreams(*this)) ||
@@ -139,11 +140,11 @@ LogicalResult PrologueOp::verifyRegions() {
   // prologue_c3
   for (auto [index, operand] : llvm::enumerate(getInputs())) {
     Operation *definition = operand.getDefiningOp();
-    if (isa_and_present<HyperOp, StepOp, FirstOp, SizeOp, ScalarOp, PassOp>(definition))
+    if (isa_and_present<HyperOp, StepOp, FirstOp, SizeOp, ScalarOp, SweepOp>(definition))
       continue;
-    InFlightDiagnostic error = emitOpError()
-                               << "has operand " << index
-                               << " that is neither an input of the rule nor a reduction of a pass";
+    InFlightDiagnostic error =
+        emitOpError() << "has operand " << index
+                      << " that is neither an input of the rule nor a reduction of a sweep";
     error.attachNote(operand.getLoc()) << "it is defined here";
     return error;
   }
@@ -159,8 +160,8 @@ bool PrologueOp::isPerTensor() {
       return size.getOver() != Extent::group;
     if (auto scalar = dyn_cast<ScalarOp>(definition))
       return scalar.getOver() == Extent::tensor;
-    if (auto pass = dyn_cast<PassOp>(definition)) {
-      auto reductions = llvm::to_vector(pass.getReductionRange());
+    if (auto sweep = dyn_cast<SweepOp>(definition)) {
+      auto reductions = llvm::to_vector(sweep.getReductionRange());
       return reductions[cast<OpResult>(input).getResultNumber()].getOver() != Extent::group;
     }
     return false;
@@ -169,7 +170,7 @@ bool PrologueOp::isPerTensor() {
 
 static Extent overOf(Value stream) { return cast<StreamType>(stream.getType()).getOver(); }
 
-bool PassOp::runsByRows() {
+bool SweepOp::runsByRows() {
   if (getOver() != Extent::element)
     return false;
   if (llvm::any_of(getReads(), [](Value stream) { return isOfMatrix(overOf(stream)); }))
@@ -183,7 +184,7 @@ bool PassOp::runsByRows() {
           llvm::any_of(getWrites(), isBlocked));
 }
 
-bool PassOp::runsByBatches() {
+bool SweepOp::runsByBatches() {
   if (getOver() != Extent::row && getOver() != Extent::column)
     return false;
   return llvm::any_of(getReads(), [](Value read) { return overOf(read) == Extent::batch; }) ||
@@ -192,73 +193,74 @@ bool PassOp::runsByBatches() {
 }
 
 namespace {
-// pass_c6
-LogicalResult verifyStreamExtents(PassOp pass) {
+// sweep_c6
+LogicalResult verifyStreamExtents(SweepOp sweep) {
   auto refuse = [&](StringRef verb, Extent over) -> LogicalResult {
-    return pass.emitOpError() << verb << " a stream over `" << stringifyExtent(over)
-                              << "`, but runs over `" << stringifyExtent(pass.getOver()) << "`";
+    return sweep.emitOpError() << verb << " a stream over `" << stringifyExtent(over)
+                               << "`, but runs over `" << stringifyExtent(sweep.getOver()) << "`";
   };
-  for (Value stream : pass.getReads())
-    if (Extent over = overOf(stream); !isWithin(over, pass.getOver()))
+  for (Value stream : sweep.getReads())
+    if (Extent over = overOf(stream); !isWithin(over, sweep.getOver()))
       return refuse("reads", over);
-  for (Value stream : pass.getWrites())
-    if (Extent over = overOf(stream); over != pass.getOver())
+  for (Value stream : sweep.getWrites())
+    if (Extent over = overOf(stream); over != sweep.getOver())
       return refuse("writes", over);
   return success();
 }
 
-// pass_c7
-LogicalResult verifyResults(PassOp pass) {
-  Builder builder(pass.getContext());
-  if (pass.getNumResults() < pass.getReductions().size())
-    return pass.emitOpError() << "has " << pass.getNumResults() << " results, must have one for "
-                              << "each of its " << pass.getReductions().size() << " reductions";
-  for (auto [index, reduction] : llvm::enumerate(pass.getReductionRange())) {
+// sweep_c7
+LogicalResult verifyResults(SweepOp sweep) {
+  Builder builder(sweep.getContext());
+  if (sweep.getNumResults() < sweep.getReductions().size())
+    return sweep.emitOpError() << "has " << sweep.getNumResults() << " results, must have one for "
+                               << "each of its " << sweep.getReductions().size() << " reductions";
+  for (auto [index, reduction] : llvm::enumerate(sweep.getReductionRange())) {
     Extent over = reduction.getOver();
-    if (over == Extent::model || over == pass.getOver() || !isWithin(over, pass.getOver()))
-      return pass.emitOpError() << "over `" << stringifyExtent(pass.getOver())
-                                << "` cannot reduce over `" << stringifyExtent(over) << "`";
+    if (over == Extent::model || over == sweep.getOver() || !isWithin(over, sweep.getOver()))
+      return sweep.emitOpError() << "over `" << stringifyExtent(sweep.getOver())
+                                 << "` cannot reduce over `" << stringifyExtent(over) << "`";
     Type expected = builder.getF64Type();
     if (!isWithin(over, Extent::tensor))
-      expected = StreamType::get(pass.getContext(), expected, over);
-    if (pass.getResult(index).getType() != expected)
-      return pass.emitOpError() << "has result #" << index << " of type "
-                                << pass.getResult(index).getType() << ", must be " << expected;
+      expected = StreamType::get(sweep.getContext(), expected, over);
+    if (sweep.getResult(index).getType() != expected)
+      return sweep.emitOpError() << "has result #" << index << " of type "
+                                 << sweep.getResult(index).getType() << ", must be " << expected;
   }
-  for (Value made : pass.getTemporaries()) {
+  for (Value made : sweep.getTemporaries()) {
     auto stream = dyn_cast<StreamType>(made.getType());
-    if (stream && stream.getOver() == pass.getOver() && stream.getOver() != Extent::element)
+    if (stream && stream.getOver() == sweep.getOver() && stream.getOver() != Extent::element)
       continue;
-    return pass.emitOpError() << "makes a temporary of type " << made.getType()
-                              << ", must be a stream over rows, columns or batches, as the pass";
+    return sweep.emitOpError() << "makes a temporary of type " << made.getType()
+                               << ", must be a stream over rows, columns or batches, as the sweep";
   }
-  // pass_c9
+  // sweep_c9
   auto isOfMatrixValue = [](ReductionAttr reduction) { return isOfMatrix(reduction.getOver()); };
-  if (!pass->getParentOfType<PlanOp>().getMatrix() &&
-      (isOfMatrix(pass.getOver()) || llvm::any_of(pass.getReductionRange(), isOfMatrixValue)))
-    return pass.emitOpError() << "has values over rows, columns or batches, which only a plan with "
-                                 "`matrix` has";
-  // pass_c8
-  for (ReductionAttr reduction : pass.getReductionRange()) {
+  if (!sweep->getParentOfType<PlanOp>().getMatrix() &&
+      (isOfMatrix(sweep.getOver()) || llvm::any_of(sweep.getReductionRange(), isOfMatrixValue)))
+    return sweep.emitOpError()
+           << "has values over rows, columns or batches, which only a plan with "
+              "`matrix` has";
+  // sweep_c8
+  for (ReductionAttr reduction : sweep.getReductionRange()) {
     bool ofBatch = reduction.getOver() == Extent::batch;
-    if (ofBatch && pass.getOver() == Extent::element)
-      return pass.emitOpError() << "over `element` cannot reduce over `batch`; elements are "
-                                   "reduced over `row` first";
-    if (!ofBatch && pass.runsByBatches())
-      return pass.emitOpError() << "uses values over `batch`, and cannot reduce over `"
-                                << stringifyExtent(reduction.getOver()) << "` too";
+    if (ofBatch && sweep.getOver() == Extent::element)
+      return sweep.emitOpError() << "over `element` cannot reduce over `batch`; elements are "
+                                    "reduced over `row` first";
+    if (!ofBatch && sweep.runsByBatches())
+      return sweep.emitOpError() << "uses values over `batch`, and cannot reduce over `"
+                                 << stringifyExtent(reduction.getOver()) << "` too";
   }
   return success();
 }
 
-// pass_c4
-LogicalResult verifyBody(PassOp pass) {
-  for (Operation &operation : pass.getBody().front().without_terminator()) {
-    if (isa<RandomOp>(operation) && pass.getOver() == Extent::element)
+// sweep_c4
+LogicalResult verifyBody(SweepOp sweep) {
+  for (Operation &operation : sweep.getBody().front().without_terminator()) {
+    if (isa<RandomOp>(operation) && sweep.getOver() == Extent::element)
       continue;
     if (!isa<arith::ArithDialect, math::MathDialect>(operation.getDialect()))
       return operation.emitOpError()
-             << "cannot be in `updraft.pass`, must be from `arith` or `math`";
+             << "cannot be in `updraft.sweep`, must be from `arith` or `math`";
     if (failed(verifyElementTypes(&operation)))
       return failure();
   }
@@ -266,17 +268,17 @@ LogicalResult verifyBody(PassOp pass) {
 }
 } // namespace
 
-LogicalResult PassOp::verifyRegions() {
+LogicalResult SweepOp::verifyRegions() {
   Block &body = getBody().front();
   Type compute = (*this)->getParentOfType<PlanOp>().getCompute();
   if (failed(verifyBody(*this)) || failed(verifyStreamExtents(*this)) ||
       failed(verifyResults(*this)))
     return failure();
 
-  // pass_c1
+  // sweep_c1
   auto widened = [&](Value stream) {
     Type storage = cast<StreamType>(stream.getType()).getStorage();
-    bool isTemporary = stream.getDefiningOp<PassOp>() != nullptr;
+    bool isTemporary = stream.getDefiningOp<SweepOp>() != nullptr;
     return isTemporary ? storage : compute;
   };
   SmallVector<Type> arguments(getScalars().getTypes());
@@ -285,7 +287,7 @@ LogicalResult PassOp::verifyRegions() {
   if (failed(verifyArguments(*this, body, arguments)))
     return failure();
 
-  // pass_c2
+  // sweep_c2
   auto store = cast<StoreOp>(body.getTerminator());
   SmallVector<Type> stored(getWrites().size(), compute), made;
   for (Value temporary : getTemporaries())
@@ -305,7 +307,7 @@ LogicalResult PassOp::verifyRegions() {
       failed(verifyDistinct(*this, getWrites(), "writes")))
     return failure();
 
-  // pass_c5
+  // sweep_c5
   for (Value scalar : getScalars()) {
     bool isRowType = scalar.getType() == compute || scalar.getType().isInteger(1);
     if (scalar.getDefiningOp<PrologueOp>() && isRowType)
@@ -344,8 +346,8 @@ LogicalResult CommitOp::verify() {
   }
   // commit_c3
   if (Value skip = getSkip())
-    for (auto pass : (*this)->getBlock()->getOps<PassOp>())
-      if (!pass.getWrites().empty() && pass->isBeforeInBlock(skip.getDefiningOp()))
-        return emitOpError() << "has a condition of `skip` that comes after a pass that writes";
+    for (auto sweep : (*this)->getBlock()->getOps<SweepOp>())
+      if (!sweep.getWrites().empty() && sweep->isBeforeInBlock(skip.getDefiningOp()))
+        return emitOpError() << "has a condition of `skip` that comes after a sweep that writes";
   return success();
 }

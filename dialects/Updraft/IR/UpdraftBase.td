@@ -15,7 +15,7 @@ def Updraft_Dialect : Dialect {
   let description = [{
     An optimizer update rule computes one element of a parameter, in scalar SSA. Arithmetic uses the
     upstream dialects `arith` and `math`. This dialect adds the rule with its hyperparameters,
-    states and requirements, and the plan that schedules a rule into host functions and passes over
+    states and requirements, and the plan that schedules a rule into host functions and sweeps over
     data.
 
     Constraints that types and traits can't express have a label such as `rule_c1`. The label
@@ -68,7 +68,7 @@ def Updraft_Quantisation : Updraft_Enum<"Quantisation", "how a code of a block s
 
 def Updraft_ReductionAttr : AttrDef<Updraft_Dialect, "Reduction"> {
   let mnemonic = "reduction";
-  let summary = "a reduction of a pass: its kind and extent";
+  let summary = "a reduction of a sweep: its kind and extent";
   let description = [{
     ```mlir
     #updraft.reduction<sum over tensor>
@@ -138,7 +138,7 @@ def Updraft_BlockedType : Updraft_Type<"Blocked", "blocked"> {
 def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
   let summary = "the elements of one tensor, in memory";
   let description = [{
-    A flat sequence of elements that a pass reads or writes. `storage` is the type in memory; a pass
+    A flat sequence of elements that a sweep reads or writes. `storage` is the type in memory; a sweep
     converts to and from its compute type, rounding to nearest even. `over` states whether there is
     one value per element of the parameter, or per row, column or batch.
 
@@ -174,9 +174,9 @@ def Updraft_StateStorage : AnyTypeOf<[F32, F64, BF16, F16, I8, Updraft_Stochasti
                                       Updraft_CorrectedType, Updraft_BlockedType],
     "storage type: f32, f64, bf16, f16, i8, !updraft.stochastic, !updraft.corrected or "
     "!updraft.blocked">;
-// A result of a pass per tensor or group, or per row, column or batch.
-def Updraft_PassResult : AnyTypeOf<[F64, Updraft_StreamType], "f64 or a stream">;
-// A result of a host function that a pass may use: an element operand, a scalar, a flag.
+// A result of a sweep per tensor or group, or per row, column or batch.
+def Updraft_SweepResult : AnyTypeOf<[F64, Updraft_StreamType], "f64 or a stream">;
+// A result of a host function that a sweep may use: an element operand, a scalar, a flag.
 def Updraft_Scalar : AnyTypeOf<[F32, F64, I1], "scalar: f32, f64 or i1">;
 
 // Operations with one result, which is printed under its name in the source.

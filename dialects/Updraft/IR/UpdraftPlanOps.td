@@ -1,4 +1,4 @@
-//===- UpdraftPlanOps.td - A plan: host functions and passes -------------------*- tablegen -*-===//
+//===- UpdraftPlanOps.td - A plan: host functions and sweeps -------------------*- tablegen -*-===//
 // Operations of the plan level: a scheduled rule, from which every target's lowering starts.
 
 #ifndef UPDRAFT_IR_PLAN_OPS_TD
@@ -14,16 +14,16 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
   let description = [{
     A plan has the interface of the rule (`updraft.hyper`, `updraft.stream` and `updraft.scalar`, in
     the order of the kernel's arguments), its host functions (`updraft.initial`, `updraft.validate`,
-    `updraft.prologue`) and its passes over data, in execution order.
+    `updraft.prologue`) and its sweeps over data, in execution order.
 
     The first stream is `param`, the second `grad`. The states follow in the order of declaration,
-    each a stream or a scalar. If the rule changes nothing, the plan has no pass. A plan with
+    each a stream or a scalar. If the rule changes nothing, the plan has no sweep. A plan with
     `matrix` is for tensors of two or more dimensions, and reduces elements by rows. A plan with
     `fast` is for a `fast` rule.
 
     Constraints:
     - `plan_c1`: the body has only `updraft.hyper`, `updraft.step`, `updraft.first`, `updraft.size`,
-      `updraft.stream`, `updraft.scalar`, host functions, passes and `updraft.commit`.
+      `updraft.stream`, `updraft.scalar`, host functions, sweeps and `updraft.commit`.
     - `plan_c2`: the first two streams are `param` and `grad`; names of streams and scalars are
       unique, and so are names of hyperparameters.
     - `plan_c3`: there are exactly one `updraft.initial` and one `updraft.validate`, and at most one
@@ -46,7 +46,7 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
         %0 = arith.truncf %a : f64 to f32
         updraft.yield %0 : f32
       }
-      updraft.pass scalars(%k : f32)
+      updraft.sweep scalars(%k : f32)
           reads(%p, %g : !updraft.stream<f32>, !updraft.stream<f32>)
           writes(%p : !updraft.stream<f32>) {
       ^bb0(%s: f32, %pe: f32, %ge: f32):
@@ -69,8 +69,8 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
 def Updraft_StreamOp : Updraft_Op<"stream", [HasParent<"PlanOp">, Updraft_NamedResult]> {
   let summary = "one tensor of the step";
   let description = [{
-    The parameter, its gradient or a state, as passes read and write it. Several streams of a plan
-    may be the same tensor; otherwise streams don't overlap. A state is `from_step` if passes
+    The parameter, its gradient or a state, as sweeps read and write it. Several streams of a plan
+    may be the same tensor; otherwise streams don't overlap. A state is `from_step` if sweeps
     compute its initial value (`updraft.state`).
 
     ```mlir
@@ -160,16 +160,16 @@ def Updraft_ValidateOp : Updraft_HostFunctionOp<"validate"> {
 def Updraft_PrologueOp : Updraft_HostFunctionOp<"prologue"> {
   let summary = "the scalars of a step";
   let description = [{
-    Runs before the passes that follow it, once for all tensors that share its operands. Its results
-    are scalar operands of passes and of `updraft.commit`. A prologue computes as the rule says,
-    mostly in f64, and rounds the operands of passes to the compute type. A plan has one prologue
-    before its first pass, and one after each pass whose reductions lead to more scalars.
+    Runs before the sweeps that follow it, once for all tensors that share its operands. Its results
+    are scalar operands of sweeps and of `updraft.commit`. A prologue computes as the rule says,
+    mostly in f64, and rounds the operands of sweeps to the compute type. A plan has one prologue
+    before its first sweep, and one after each sweep whose reductions lead to more scalars.
 
     Constraints:
     - `prologue_c1`: block arguments match the operands; yielded values match the results.
     - `prologue_c2`: every operation of the body is from `arith`, `math` or `scf`.
     - `prologue_c3`: the operands are hyperparameters, `updraft.step`, `updraft.first`,
-      `updraft.size`, `updraft.scalar` or reductions of passes.
+      `updraft.size`, `updraft.scalar` or reductions of sweeps.
 
     ```mlir
     %k = updraft.prologue(%lr) : (f64) -> f32 {
@@ -207,12 +207,12 @@ def Updraft_CommitOp : Updraft_Op<"commit", [HasParent<"PlanOp">, AttrSizedOpera
   let summary = "the results of a step other than streams";
   let description = [{
     The next values of the plan's scalars, in order, and whether to skip the step. Skipping keeps
-    the scalars and the step count, and skips every pass after the condition is known.
+    the scalars and the step count, and skips every sweep after the condition is known.
 
     Constraints:
     - `commit_c1`: there is one scalar per `updraft.scalar`.
     - `commit_c2`: the operands are results of prologues that nothing else uses.
-    - `commit_c3`: no pass writes before the prologue that has the condition of `skip`.
+    - `commit_c3`: no sweep writes before the prologue that has the condition of `skip`.
 
     ```mlir
     updraft.commit scalars(%mu1) skip(%bad)
@@ -223,36 +223,36 @@ def Updraft_CommitOp : Updraft_Op<"commit", [HasParent<"PlanOp">, AttrSizedOpera
   let hasVerifier = 1;
 }
 
-def Updraft_PassOp : Updraft_Op<"pass", [
+def Updraft_SweepOp : Updraft_Op<"sweep", [
     HasParent<"PlanOp">, AttrSizedOperandSegments,
     IsolatedFromAbove, SingleBlock, Updraft_NamedArguments]> {
-  let summary = "one pass over data";
+  let summary = "one sweep over data";
   let description = [{
     Runs its body for every value of its extent: for every element, row, column or batch of a
     tensor. Block arguments are the scalars, then one value per stream read, widened to the compute
-    type unless another pass produced the stream. `updraft.store` gives one value per stream
-    written, one per reduction, and one per temporary that the pass produces. Streams may overlap
+    type unless another sweep produced the stream. `updraft.store` gives one value per stream
+    written, one per reduction, and one per temporary that the sweep produces. Streams may overlap
     only if they are identical: each element is read before it is written.
 
     The results are first the reductions, each an f64 over a tensor or group or a stream of f64 over
     rows, columns or batches, then the temporaries.
 
     Constraints:
-    - `pass_c1`: block arguments match the scalars and the streams read.
-    - `pass_c2`: one stored value per stream written and per temporary, one f64 per reduction.
-    - `pass_c3`: no stream is read twice or written twice.
-    - `pass_c4`: every operation of the body is from `arith` or `math`, or is `updraft.random` in a
-      pass over elements; its values are of a floating-point or an integer type.
-    - `pass_c5`: the scalars are results of prologues, of the compute type or i1.
-    - `pass_c6`: streams written have the extent of the pass, and streams read have one within it.
-    - `pass_c7`: results match the reductions, which are over smaller extents than the pass, and the
+    - `sweep_c1`: block arguments match the scalars and the streams read.
+    - `sweep_c2`: one stored value per stream written and per temporary, one f64 per reduction.
+    - `sweep_c3`: no stream is read twice or written twice.
+    - `sweep_c4`: every operation of the body is from `arith` or `math`, or is `updraft.random` in a
+      sweep over elements; its values are of a floating-point or an integer type.
+    - `sweep_c5`: the scalars are results of prologues, of the compute type or i1.
+    - `sweep_c6`: streams written have the extent of the sweep, and streams read have one within it.
+    - `sweep_c7`: results match the reductions, which are over smaller extents than the sweep, and the
       temporaries, which are streams of its extent over rows, columns or batches.
-    - `pass_c8`: a pass over rows or columns that uses values of batches has no reduction over a
+    - `sweep_c8`: a sweep over rows or columns that uses values of batches has no reduction over a
       tensor or group; one over elements reduces nothing over batches.
-    - `pass_c9`: only a pass of a plan with `matrix` runs or reduces over rows, columns or batches.
+    - `sweep_c9`: only a sweep of a plan with `matrix` runs or reduces over rows, columns or batches.
 
     ```mlir
-    updraft.pass scalars(%k : f32)
+    updraft.sweep scalars(%k : f32)
         reads(%p, %g : !updraft.stream<f32>, !updraft.stream<f32>)
         writes(%p : !updraft.stream<f32>) {
     ^bb0(%s: f32, %pe: f32, %ge: f32):
@@ -260,7 +260,7 @@ def Updraft_PassOp : Updraft_Op<"pass", [
       %n = arith.subf %pe, %d : f32
       updraft.store %n : f32
     }
-    %norm2 = updraft.pass reads(%g : !updraft.stream<f32>)
+    %norm2 = updraft.sweep reads(%g : !updraft.stream<f32>)
         reduces [#updraft.reduction<sum over tensor>] -> f64 {
     ^bb0(%ge: f32):
       %w = arith.extf %ge : f32 to f64
@@ -273,7 +273,7 @@ def Updraft_PassOp : Updraft_Op<"pass", [
                        Variadic<Updraft_Scalar>:$scalars, Variadic<Updraft_StreamType>:$reads,
                        Variadic<Updraft_StreamType>:$writes,
                        DefaultValuedAttr<Updraft_Reductions, "{}">:$reductions);
-  let results = (outs Variadic<Updraft_PassResult>:$results);
+  let results = (outs Variadic<Updraft_SweepResult>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     (`over` `` $over^)?
@@ -290,10 +290,10 @@ def Updraft_PassOp : Updraft_Op<"pass", [
     ::mlir::ResultRange getTemporaries() {
       return getResults().drop_front(getReductions().size());
     }
-    /// Whether the pass loops over rows of a matrix instead of a flat sequence of elements. This is
+    /// Whether the sweep loops over rows of a matrix instead of a flat sequence of elements. This is
     /// the case if it uses values of rows or columns, or reduces elements of a matrix.
     bool runsByRows();
-    /// Whether the pass is over rows or columns and loops over those of each batch. This is the
+    /// Whether the sweep is over rows or columns and loops over those of each batch. This is the
     /// case if it reads values of batches or reduces to them.
     bool runsByBatches();
   }];
@@ -301,8 +301,8 @@ def Updraft_PassOp : Updraft_Op<"pass", [
 }
 
 def Updraft_StoreOp : Updraft_Op<"store", [
-    Terminator, HasParent<"PassOp">, AttrSizedOperandSegments]> {
-  let summary = "the results of a pass";
+    Terminator, HasParent<"SweepOp">, AttrSizedOperandSegments]> {
+  let summary = "the results of a sweep";
   let description = [{
     One value per stream written, in their order, rounded to the stream's storage type; one f64 per
     reduction; one value per temporary.

@@ -244,7 +244,7 @@ def Updraft_StateOp : Updraft_ElementInput<"state"> {
   }];
 }
 
-def Updraft_RandomOp : Updraft_Op<"random", [ParentOneOf<["RuleOp", "PassOp"]>, Pure]> {
+def Updraft_RandomOp : Updraft_Op<"random", [ParentOneOf<["RuleOp", "SweepOp"]>, Pure]> {
   let summary = "random bits of the element";
   let description = [{
     64 bits of Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC

@@ -1,7 +1,7 @@
 //===- ExpandMath.cpp - Mathematical functions as arithmetic ----------------------------------===//
 // Expands elementary functions, and in plans `math.fpowi` by squaring, in the order that
 // docs/dialect.md fixes. The bits don't depend on a C library and match the reference interpreter.
-// updraft-outline-math handles the elementary functions of host functions, and of passes with many
+// updraft-outline-math handles the elementary functions of host functions, and of sweeps with many
 // of them, and expands each function once.
 
 #include "Updraft/Transforms/ExpandMath.h"
@@ -108,13 +108,13 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   }
 
   void expandIn(PlanOp plan) {
-    auto passes = plan.getBody().getOps<PassOp>();
+    auto sweeps = plan.getBody().getOps<SweepOp>();
     unsigned count = 0;
-    for (PassOp pass : passes)
-      count += countElementaryFunctions(pass);
+    for (SweepOp sweep : sweeps)
+      count += countElementaryFunctions(sweep);
     if (count <= maxInlineFunctions)
-      for (PassOp pass : passes)
-        expandedOperations += expandFunctions(pass);
+      for (SweepOp sweep : sweeps)
+        expandedOperations += expandFunctions(sweep);
     SmallVector<math::FPowIOp> loops;
     plan.walk([&](math::FPowIOp power) {
       // Plans have no powers of vectors.
@@ -122,7 +122,7 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
         return;
       if (!matchPattern(power.getRhs(), m_Constant())) {
         // A loop per element would be too slow; the lowering reports which operations it supports.
-        if (!power->getParentOfType<PassOp>())
+        if (!power->getParentOfType<SweepOp>())
           loops.push_back(power);
         return;
       }

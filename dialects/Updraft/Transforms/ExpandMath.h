@@ -22,7 +22,7 @@ void expandPower(mlir::math::FPowIOp power);
 /// Returns the number of elementary functions within `root`.
 unsigned countElementaryFunctions(mlir::Operation *root);
 
-/// The maximum number of elementary functions that are expanded inline in the passes of a plan, or
+/// The maximum number of elementary functions that are expanded inline in the sweeps of a plan, or
 /// in its prologues, and of powers by an integer that become loops in its host functions. If there
 /// are more, updraft-outline-math turns them into calls. The time of LLVM's scheduling and register
 /// allocation grows with the square of a block's length: 2 s for 100 powers, 38 s for 1000. Calls

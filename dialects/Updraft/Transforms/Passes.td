@@ -140,14 +140,14 @@ def RelaxPass : Pass<"updraft-relax", "::mlir::ModuleOp"> {
 }
 
 def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
-  let summary = "Turn each rule into a plan: host functions and as few passes as possible";
+  let summary = "Turn each rule into a plan: host functions and as few sweeps as possible";
   let description = [{
     Runs each operation at its smallest extent. Requirements and initial values become host
     functions of the hyperparameters. A prologue computes each scalar that element arithmetic uses
-    once; the scalar enters the pass in the compute type or as i1. Constants are copied to their
-    uses. A pass reads the streams that it uses, and writes those whose value changes. A rule that
-    changes nothing gets no pass, and a rule without reductions gets one. Each reduction in a chain
-    of reductions that the next values depend on adds one pass. Values of an earlier pass are
+    once; the scalar enters the sweep in the compute type or as i1. Constants are copied to their
+    uses. A sweep reads the streams that it uses, and writes those whose value changes. A rule that
+    changes nothing gets no sweep, and a rule without reductions gets one. Each reduction in a chain
+    of reductions that the next values depend on adds one sweep. Values of an earlier sweep are
     recomputed, or are stored early and read back if that moves fewer bytes and loses no bits.
 
     Before:
@@ -182,7 +182,7 @@ def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
         %1 = arith.truncf %lr_0 : f64 to f32
         updraft.yield %1 : f32
       }
-      updraft.pass scalars(%0 : f32)
+      updraft.sweep scalars(%0 : f32)
           reads(%param, %grad : !updraft.stream<f32>, !updraft.stream<f32>)
           writes(%param : !updraft.stream<f32>) {
       ^bb0(%arg0: f32, %param_0: f32, %grad_0: f32):
@@ -195,22 +195,22 @@ def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::updraft::UpdraftDialect"];
   let statistics = [
-    Statistic<"hoistedScalars", "hoisted-scalars", "Scalars that cross from a prologue into a pass">
+    Statistic<"hoistedScalars", "hoisted-scalars", "Scalars that cross from a prologue into a sweep">
   ];
 }
 
 def ExpandMathPass : Pass<"updraft-expand-math", "::mlir::ModuleOp"> {
   let summary = "Expand mathematical functions into arithmetic";
   let description = [{
-    In rules and in the passes of plans, `math.exp`, `math.log`, `math.tanh` and `math.powf` on
+    In rules and in the sweeps of plans, `math.exp`, `math.log`, `math.tanh` and `math.powf` on
     scalars of f32 and f64 become arithmetic, `math.fma` and bit operations. They have the same bits
     everywhere and need no library; docs/numerics.md states their errors. `updraft-outline-math`
-    gives the same expansions to the functions of a plan's host functions, and of its passes if
+    gives the same expansions to the functions of a plan's host functions, and of its sweeps if
     these have more than 32. It also handles more than 32 powers by integers.
 
     In plans, `math.fpowi` becomes the algorithm of docs/dialect.md: squaring, with one loop
     iteration per bit of the exponent. A constant exponent needs no loop and is also expanded in
-    passes.
+    sweeps.
 
     Before:
 

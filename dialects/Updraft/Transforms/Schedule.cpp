@@ -1,15 +1,15 @@
 //===- Schedule.cpp - From a rule to a plan ---------------------------------------------------===//
 // Runs each operation of a rule at its smallest extent. Scalars go to host functions, in f64. The
-// rest goes to passes over elements, rows or columns, as few as the reductions allow. A pass takes
+// rest goes to sweeps over elements, rows or columns, as few as the reductions allow. A sweep takes
 // the host's results as scalars.
 
 #include "Updraft/IR/Extent.h"
 #include "Updraft/IR/UpdraftOps.h"
-#include "Updraft/Transforms/PassDrafts.h"
 #include "Updraft/Transforms/Passes.h"
 #include "Updraft/Transforms/SharedReductions.h"
 #include "Updraft/Transforms/Slice.h"
 #include "Updraft/Transforms/Stages.h"
+#include "Updraft/Transforms/SweepDrafts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpDefinition.h"
@@ -22,21 +22,21 @@ namespace updraft {
 
 namespace {
 
-/// Builds the plan of one rule: decides on its passes, then creates the passes and the prologues
+/// Builds the plan of one rule: decides on its sweeps, then creates the sweeps and the prologues
 /// between them, stage by stage.
 class Scheduler {
 public:
   Scheduler(RuleOp rule, OpBuilder &builder)
       : rule(rule), builder(builder), extents(rule), stages(rule, extents),
         stores(chooseStores(rule, stages, extents)),
-        passes(draftPasses(rule, extents, stages, stores)),
+        sweeps(draftSweeps(rule, extents, stages, stores)),
         next(cast<NextOp>(rule.getBody().front().getTerminator())) {}
 
   /// Creates the plan before the rule. Returns null after emitting an error if a value cannot enter
-  /// a pass.
+  /// a sweep.
   PlanOp run();
 
-  /// The number of scalars that prologues pass on to passes.
+  /// The number of scalars that prologues pass on to sweeps.
   unsigned hoistedScalars() const { return hoisted; }
 
 private:
@@ -44,7 +44,7 @@ private:
   void createInitial();
   void createValidate();
   LogicalResult createPrologue(unsigned stage);
-  LogicalResult createPass(const PassDraft &draft);
+  LogicalResult createSweep(const SweepDraft &draft);
   void createCommit();
 
   Slice sliceScalars(ValueRange roots) const;
@@ -55,7 +55,7 @@ private:
   ExtentAnalysis extents;
   StageAnalysis stages;
   SmallVector<EarlyStore> stores;
-  std::vector<PassDraft> passes;
+  std::vector<SweepDraft> sweeps;
   NextOp next;
   /// The next scalar states and the skip condition, as results of prologues.
   SmallVector<Value> committed;
@@ -64,13 +64,13 @@ private:
   /// Maps values of the rule to values of the plan: an input over elements, rows or columns to its
   /// stream, a scalar input to itself.
   IRMapping planValues;
-  /// Maps scalars of the rule that passes need to results of prologues.
-  IRMapping passScalars;
+  /// Maps scalars of the rule that sweeps need to results of prologues.
+  IRMapping sweepScalars;
 };
 
 /// Returns the location of `scalar` with its name. If it has none, uses the name of the value that
 /// was rounded to the compute type.
-Location locationInPass(Value scalar) {
+Location locationInSweep(Value scalar) {
   if (isa<NameLoc>(scalar.getLoc()))
     return scalar.getLoc();
   auto rounding = scalar.getDefiningOp<arith::TruncFOp>();
@@ -99,11 +99,11 @@ PlanOp Scheduler::run() {
   createInitial();
   createValidate();
   committed.resize(llvm::range_size(plan.getBody().getOps<ScalarOp>()));
-  auto pass = passes.begin();
+  auto sweep = sweeps.begin();
   for (unsigned stage = 0; stage < stages.count(); ++stage) {
     LogicalResult made = createPrologue(stage);
-    for (; succeeded(made) && pass != passes.end() && pass->stage == stage; ++pass)
-      made = createPass(*pass);
+    for (; succeeded(made) && sweep != sweeps.end() && sweep->stage == stage; ++sweep)
+      made = createSweep(*sweep);
     if (succeeded(made))
       continue;
     plan.erase();
@@ -176,17 +176,17 @@ void Scheduler::createValidate() {
   fillHostFunction(validate, slice, conditions);
 }
 
-// Computes the scalars of this stage that passes or the commit need.
+// Computes the scalars of this stage that sweeps or the commit need.
 LogicalResult Scheduler::createPrologue(unsigned stage) {
   SetVector<Value> crossing;
-  for (const PassDraft &pass : passes)
-    for (Value input : pass.slice.inputs) {
+  for (const SweepDraft &sweep : sweeps)
+    for (Value input : sweep.slice.inputs) {
       if (!extents.isScalar(input) || stages.of(input) != stage)
         continue;
       if (input.getType() != rule.getCompute() && !input.getType().isInteger(1))
         return emitError(input.getLoc())
                << "a scalar of type " << input.getType() << " is used by element arithmetic; only "
-               << rule.getCompute() << " and i1 can cross into a pass";
+               << rule.getCompute() << " and i1 can cross into a sweep";
       crossing.insert(input);
     }
   SmallVector<Value> roots(crossing.getArrayRef());
@@ -214,7 +214,7 @@ LogicalResult Scheduler::createPrologue(unsigned stage) {
                                      lookupAll(planValues, slice.inputs));
   fillHostFunction(prologue, slice, roots);
   for (auto [value, result] : llvm::zip(crossing, prologue.getResults()))
-    passScalars.map(value, result);
+    sweepScalars.map(value, result);
   for (auto [commit, result] :
        llvm::zip(commits, prologue.getResults().drop_front(crossing.size())))
     *commit = result;
@@ -222,7 +222,7 @@ LogicalResult Scheduler::createPrologue(unsigned stage) {
   return success();
 }
 
-LogicalResult Scheduler::createPass(const PassDraft &draft) {
+LogicalResult Scheduler::createSweep(const SweepDraft &draft) {
   SmallVector<Value> scalars, reads;
   for (Value input : draft.slice.inputs)
     (extents.isScalar(input) ? scalars : reads).push_back(input);
@@ -250,7 +250,7 @@ LogicalResult Scheduler::createPass(const PassDraft &draft) {
     if (!isa<Float32Type, Float64Type>(made.getType()))
       return emitError(made.getLoc())
              << "a value of type " << made.getType() << " over `" << stringifyExtent(draft.over)
-             << "` is used by element arithmetic; only f32 and f64 can cross into a pass";
+             << "` is used by element arithmetic; only f32 and f64 can cross into a sweep";
     results.push_back(StreamType::get(builder.getContext(), made.getType(), draft.over));
   }
   for (auto [value, then] : draft.writes) {
@@ -258,17 +258,17 @@ LogicalResult Scheduler::createPass(const PassDraft &draft) {
     stored.push_back(then);
   }
 
-  auto pass = PassOp::create(builder, rule.getLoc(), results, draft.over,
-                             lookupAll(passScalars, scalars), lookupAll(planValues, reads),
-                             lookupAll(planValues, current), builder.getArrayAttr(reductions));
+  auto sweep = SweepOp::create(builder, rule.getLoc(), results, draft.over,
+                               lookupAll(sweepScalars, scalars), lookupAll(planValues, reads),
+                               lookupAll(planValues, current), builder.getArrayAttr(reductions));
   {
     OpBuilder::InsertionGuard guard(builder);
     IRMapping map;
     SmallVector<Value> arguments = scalars;
     llvm::append_range(arguments, reads);
-    Block *block = createEntryBlock(builder, pass.getBody(), arguments, map);
+    Block *block = createEntryBlock(builder, sweep.getBody(), arguments, map);
     for (auto [argument, scalar] : llvm::zip(block->getArguments(), scalars))
-      argument.setLoc(locationInPass(scalar));
+      argument.setLoc(locationInSweep(scalar));
     draft.slice.cloneInto(builder, map);
     SmallVector<Value> reduced;
     for (ReduceOp reduce : draft.reductions) {
@@ -282,10 +282,10 @@ LogicalResult Scheduler::createPass(const PassDraft &draft) {
   }
 
   for (auto [index, reduce] : llvm::enumerate(draft.reductions))
-    planValues.map(reduce->getResult(0), pass.getResult(index));
-  for (auto [made, result] : llvm::zip(draft.made, pass.getTemporaries()))
+    planValues.map(reduce->getResult(0), sweep.getResult(index));
+  for (auto [made, result] : llvm::zip(draft.made, sweep.getTemporaries()))
     planValues.map(made, result);
-  // Later passes read the early store.
+  // Later sweeps read the early store.
   for (const EarlyStore &store : stores)
     if (draft.over == Extent::element && store.stage == draft.stage &&
         draft.stage < stages.writing())

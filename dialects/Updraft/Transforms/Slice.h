@@ -1,5 +1,5 @@
 //===- Slice.h - The operations that some values need -------------------------------*- C++ -*-===//
-// Cuts a rule's block into the bodies of host functions and passes. Each body is the part of the
+// Cuts a rule's block into the bodies of host functions and sweeps. Each body is the part of the
 // block that its results need, back to its inputs.
 
 #ifndef UPDRAFT_TRANSFORMS_SLICE_H

@@ -43,8 +43,8 @@ SmallVector<ReduceOp> updraft::neededReductions(RuleOp rule) {
   return needed;
 }
 
-/// Returns the position, in the sequence of passes, of the pass that reduces values of `extent`.
-/// Within a stage, passes over batches come first, then over rows, columns and elements.
+/// Returns the position, in the sequence of sweeps, of the sweep that reduces values of `extent`.
+/// Within a stage, sweeps over batches come first, then over rows, columns and elements.
 static std::pair<unsigned, unsigned> placeOf(unsigned stage, Extent extent) {
   switch (extent) {
   case Extent::batch:
@@ -120,18 +120,18 @@ bool updraft::isRuleInput(Value value) {
       value.getDefiningOp());
 }
 
-bool updraft::isPassInput(Value value, Extent extent, unsigned stage, const ExtentAnalysis &extents,
-                          ArrayRef<EarlyStore> stores) {
+bool updraft::isSweepInput(Value value, Extent extent, unsigned stage,
+                           const ExtentAnalysis &extents, ArrayRef<EarlyStore> stores) {
   if (isRuleInput(value))
     return true;
   if (llvm::any_of(stores, [&](const EarlyStore &store) {
         return store.next == value && store.stage < stage;
       }))
     return true;
-  // For rows and columns this is as cheap as a load, and needs no pass over batches.
+  // For rows and columns this is as cheap as a load, and needs no sweep over batches.
   if (extent != Extent::element && extents.of(value) == Extent::batch)
     return false;
-  // Memory between passes holds floats, and a row of scalars also holds flags. Integers and other
+  // Memory between sweeps holds floats, and a row of scalars also holds flags. Integers and other
   // conditions are recomputed from their operands.
   const bool isFlag = extents.isScalar(value) && value.getType().isInteger(1);
   if (!isa<FloatType>(value.getType()) && !isFlag)
@@ -148,7 +148,7 @@ Type storageOf(Value current) {
   return current.getDefiningOp<ParamOp>().getStorage();
 }
 
-/// Returns the values before the step, and the early stores, that the element pass of `stage`
+/// Returns the values before the step, and the early stores, that the element sweep of `stage`
 /// reads.
 SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &extents, unsigned stage,
                          ArrayRef<EarlyStore> stores) {
@@ -159,7 +159,7 @@ SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &exte
     if (store.stage == stage)
       roots.push_back(store.next);
   Slice slice = Slice::compute(roots, [&](Value value) {
-    return isPassInput(value, Extent::element, stage, extents, stores);
+    return isSweepInput(value, Extent::element, stage, extents, stores);
   });
   SetVector<Value> reads;
   for (Value input : slice.inputs) {
@@ -218,8 +218,8 @@ SmallVector<EarlyStore> updraft::chooseStores(RuleOp rule, const StageAnalysis &
         !isa<ParamOp, GradOp, StateOp>(store.next.getDefiningOp()))
       store.stage = std::max(stages.of(store.next), firstStage);
 
-  // A value that a later pass needs from before the step cannot be overwritten earlier. Undoing one
-  // store may make a later pass need another value.
+  // A value that a later sweep needs from before the step cannot be overwritten earlier. Undoing
+  // one store may make a later sweep need another value.
   for (bool changed = true; changed;) {
     changed = false;
     for (EarlyStore &store : early)

@@ -1,7 +1,7 @@
 //===- Stages.h - The stage at which a value is known -------------------------------*- C++ -*-===//
-// A reduction is known only after a pass over all its inputs. The stage of a value is the number of
-// consecutive passes that it waits for. The pass of stage n can compute the value, or the prologue
-// before that pass if it is a scalar.
+// A reduction is known only after a sweep over all its inputs. The stage of a value is the number
+// of consecutive sweeps that it waits for. The sweep of stage n can compute the value, or the
+// prologue before that sweep if it is a scalar.
 
 #ifndef UPDRAFT_TRANSFORMS_STAGES_H
 #define UPDRAFT_TRANSFORMS_STAGES_H
@@ -11,7 +11,7 @@
 
 namespace updraft {
 
-/// A next value that is written before the last stage, so that later passes read it instead of
+/// A next value that is written before the last stage, so that later sweeps read it instead of
 /// recomputing it.
 struct EarlyStore {
   mlir::Value current; ///< the parameter or the state
@@ -28,14 +28,14 @@ public:
 
   unsigned of(mlir::Value value) const { return stages.lookup(value.getDefiningOp()); }
 
-  /// The earliest stage of the passes that write: all next values and the skip condition are known.
+  /// The earliest stage of the sweeps that write: all next values and the skip condition are known.
   unsigned writing() const { return writingStage; }
   /// The number of stages. Stages after the writing one compute only scalars.
   unsigned count() const { return stageCount; }
-  /// Returns the needed reductions that a pass of `stage` over `extent` computes, in the rule's
+  /// Returns the needed reductions that a sweep of `stage` over `extent` computes, in the rule's
   /// order.
   llvm::SmallVector<ReduceOp> reductionsOf(Extent extent, unsigned stage) const;
-  /// Returns a reduction over the group in a pass that begins after the `skip` condition of one
+  /// Returns a reduction over the group in a sweep that begins after the `skip` condition of one
   /// tensor is known, or null. No plan may have one, because the schedule would decide whether that
   /// tensor takes part.
   ReduceOp groupReductionAfterSkip(NextOp next) const;
@@ -50,20 +50,20 @@ private:
 
 /// Chooses the stage at which each changed element value of the rule is stored, in the order of
 /// `updraft.next`. Stores early if that moves fewer bytes. An early store must not lose bits,
-/// because later passes read it in place of the value, and no later pass may need the value before
+/// because later sweeps read it in place of the value, and no later sweep may need the value before
 /// the step.
 llvm::SmallVector<EarlyStore> chooseStores(RuleOp rule, const StageAnalysis &stages,
                                            const ExtentAnalysis &extents);
 
-/// Whether the value is an input of the rule or the result of a reduction. A pass never computes
-/// such a value from others of the same pass.
+/// Whether the value is an input of the rule or the result of a reduction. A sweep never computes
+/// such a value from others of the same sweep.
 bool isRuleInput(mlir::Value value);
 
-/// Whether a pass over `extent` reads `value` instead of computing it. It reads inputs of the rule,
-/// reductions, values of smaller extents (except constants, which are free), and values stored
-/// before `stage`.
-bool isPassInput(mlir::Value value, Extent extent, unsigned stage, const ExtentAnalysis &extents,
-                 llvm::ArrayRef<EarlyStore> stores);
+/// Whether a sweep over `extent` reads `value` instead of computing it. It reads inputs of the
+/// rule, reductions, values of smaller extents (except constants, which are free), and values
+/// stored before `stage`.
+bool isSweepInput(mlir::Value value, Extent extent, unsigned stage, const ExtentAnalysis &extents,
+                  llvm::ArrayRef<EarlyStore> stores);
 
 } // namespace updraft
 

@@ -23,8 +23,8 @@ def OutlineMathPass : Pass<"updraft-outline-math", "::mlir::ModuleOp"> {
   let description = [{
     Replaces `math.exp`, `math.log`, `math.tanh` and `math.powf` of f32 and f64, on scalars and on
     vectors of one dimension, by calls of functions of the module or of the `gpu.module`. They occur
-    in host functions, and in the passes of plans that have too many of them to be expanded. Each
-    function holds the expansion that `updraft-expand-math` gives passes, once for each module.
+    in host functions, and in the sweeps of plans that have too many of them to be expanded. Each
+    function holds the expansion that `updraft-expand-math` gives sweeps, once for each module.
     `math.fpowi` on scalars becomes a call of such a function too.
 
     Before:
@@ -252,9 +252,9 @@ def ConvertLoopsToLLVMPass : Pass<"convert-updraft-loops-to-llvm", "::mlir::Modu
 }
 
 def ApproximatePass : Pass<"updraft-approximate", "::mlir::ModuleOp"> {
-  let summary = "Use a GPU's approximate f32 quotients and roots in passes";
+  let summary = "Use a GPU's approximate f32 quotients and roots in sweeps";
   let description = [{
-    Applies to passes of `fast` plans, for NVIDIA GPUs. Sets the flag `afn` on f32 divisions and
+    Applies to sweeps of `fast` plans, for NVIDIA GPUs. Sets the flag `afn` on f32 divisions and
     square roots, which `convert-updraft-gpu-to-nvvm` lowers to approximate instructions. Division
     by a root becomes multiplication by its reciprocal. docs/numerics.md lists the instructions and
     their errors. Elementary functions need exact quotients and are expanded after this pass.
@@ -289,9 +289,9 @@ def ApproximatePass : Pass<"updraft-approximate", "::mlir::ModuleOp"> {
 def ConvertPlanToGPUPass : Pass<"convert-updraft-plan-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Lower each plan to kernels for a GPU";
   let description = [{
-    Creates a `gpu.module` with a kernel for each prologue and each pass; `updraft-c/gpu_kernel.h`
+    Creates a `gpu.module` with a kernel for each prologue and each sweep; `updraft-c/gpu_kernel.h`
     describes their arguments. Functions that a step does not call stay on the host. A block
-    processes a chunk of a tensor. In passes that reduce or go by rows, a warp processes a chunk,
+    processes a chunk of a tensor. In sweeps that reduce or go by rows, a warp processes a chunk,
     and its threads exchange values to compute the upper levels of the reduction tree, so that
     results match those of a CPU.
   }];
@@ -319,7 +319,7 @@ def ConvertGPUToNVVMPass : Pass<"convert-updraft-gpu-to-nvvm", "::mlir::gpu::GPU
 def ConvertGPUToEmulatorPass : Pass<"convert-updraft-gpu-to-emulator", "::mlir::ModuleOp"> {
   let summary = "Turn kernels into host functions that emulate them";
   let description = [{
-    Each kernel becomes two functions: one that runs once per thread, and the prologue or pass of
+    Each kernel becomes two functions: one that runs once per thread, and the prologue or sweep of
     `updraft-c/kernel.h` that launches it. Anything that can step with CPU code can therefore step
     with emulated kernels. GPU operations of a thread become calls of `runtime/emulator`, which also
     checks every address that is loaded or stored.

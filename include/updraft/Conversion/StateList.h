@@ -15,7 +15,7 @@ struct PlanState {
   llvm::StringRef name;
   mlir::Type storage;
   Extent over;
-  /// Passes compute the initial value.
+  /// Sweeps compute the initial value.
   bool fromStep;
   /// The state's index in each plan; empty if the plan lacks the state.
   std::optional<unsigned> inFirst, inMatrix;

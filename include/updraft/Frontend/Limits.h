@@ -15,7 +15,7 @@ constexpr unsigned maxVisits = 20 * maxOperations;
 /// on targets without one that keeps NaNs. LLVM takes about as long to compile either as this many
 /// operations.
 constexpr unsigned operationsOfFunction = 5;
-/// The number of operations that a reduction counts as. Most become a pass over the tensors, which
+/// The number of operations that a reduction counts as. Most become a sweep over the tensors, which
 /// is a separate kernel on a GPU.
 constexpr unsigned operationsOfReduction = 50;
 /// The maximum nesting of expressions across all calls that are being expanded.

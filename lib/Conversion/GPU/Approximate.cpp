@@ -36,18 +36,18 @@ struct ApproximatePass : impl::ApproximatePassBase<ApproximatePass> {
   void runOnOperation() override {
     for (PlanOp plan : formsIn<PlanOp>(getOperation()))
       if (plan.getFast())
-        for (auto pass : plan.getBody().getOps<PassOp>())
-          approximate(pass);
+        for (auto sweep : plan.getBody().getOps<SweepOp>())
+          approximate(sweep);
   }
 
-  void approximate(PassOp pass) {
+  void approximate(SweepOp sweep) {
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
         .enableFolding(false)
         .enableConstantCSE(false);
     // Operations without a match are rounded to nearest.
-    (void)applyPatternsGreedily(pass.getBody(), patterns, config);
-    approximatedOperations += llvm::count_if(pass.getBody().front(), isApproximate);
+    (void)applyPatternsGreedily(sweep.getBody(), patterns, config);
+    approximatedOperations += llvm::count_if(sweep.getBody().front(), isApproximate);
   }
 
   FrozenRewritePatternSet patterns;

@@ -16,7 +16,7 @@ mlir::gpu::GPUFuncOp startKernel(mlir::OpBuilder &builder, const PlanInterface &
                                  const llvm::Twine &suffix,
                                  llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Type>> arguments);
 
-/// Describe a pass for the code that launches it: for each stream the bytes of a value and its
+/// Describe a sweep for the code that launches it: for each stream the bytes of a value and its
 /// extent (upd_gpu_extent), the kind of loop (upd_gpu_loop), the bytes of a row, and the number of
 /// partial results per chunk.
 constexpr llvm::StringLiteral streamBytesAttr = "updraft.stream_bytes";
@@ -40,9 +40,9 @@ struct ThreadPlace {
 void buildPrologueKernel(mlir::OpBuilder &builder, const PlanInterface &interface,
                          PrologueOp prologue, unsigned index);
 
-/// R_pass`index`. `accessBytes` is the size of a thread's widest load or store.
-mlir::LogicalResult buildPassKernel(mlir::OpBuilder &builder, const PlanInterface &interface,
-                                    PassOp pass, unsigned index, unsigned accessBytes);
+/// R_sweep`index`. `accessBytes` is the size of a thread's widest load or store.
+mlir::LogicalResult buildSweepKernel(mlir::OpBuilder &builder, const PlanInterface &interface,
+                                     SweepOp sweep, unsigned index, unsigned accessBytes);
 
 } // namespace updraft
 

@@ -178,7 +178,7 @@ Value EmulatedModule::constants(gpu::GPUFuncOp kernel, StringRef suffix,
   return LLVM::AddressOfOp::create(builder, kernel.getLoc(), global);
 }
 
-// Builds R_prologue0 or R_pass0 with the arguments that they have on a CPU.
+// Builds R_prologue0 or R_sweep0 with the arguments that they have on a CPU.
 LogicalResult EmulatedModule::launchFunction(gpu::GPUFuncOp kernel, func::FuncOp function) {
   auto streams = kernel->getAttrOfType<DenseI64ArrayAttr>(streamBytesAttr);
   auto extents = kernel->getAttrOfType<DenseI64ArrayAttr>(streamExtentsAttr);
@@ -210,7 +210,7 @@ LogicalResult EmulatedModule::launchFunction(gpu::GPUFuncOp kernel, func::FuncOp
   llvm::append_range(operands, launch.getArguments());
   func::CallOp::create(
       builder, kernel.getLoc(),
-      emulator(streams ? "pass" : "prologue", ValueRange(operands).getTypes(), TypeRange()),
+      emulator(streams ? "sweep" : "prologue", ValueRange(operands).getTypes(), TypeRange()),
       operands);
   func::ReturnOp::create(builder, kernel.getLoc());
   return success();

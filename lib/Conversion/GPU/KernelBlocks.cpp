@@ -4,7 +4,7 @@
 
 #include "../ValueNames.h"
 #include "../VectorBody.h"
-#include "PassKernel.h"
+#include "SweepKernel.h"
 #include "Updraft/IR/StorageSize.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -17,7 +17,7 @@ namespace updraft {
 static_assert(quantBlockElements % int64_t(UPD_LANES) == 0, "threads have vectors of a block");
 
 // Computes whole blocks, then the remainder.
-SmallVector<Value> PassKernel::computeBlocks(Value length, Value aligned, ValueRange carried) {
+SmallVector<Value> SweepKernel::computeBlocks(Value length, Value aligned, ValueRange carried) {
   Value whole =
       arith::AndIOp::create(builder, named(loc, "whole"), length, constantI32(-quantBlockElements));
   auto loop = [&](bool isAligned) {
@@ -27,8 +27,8 @@ SmallVector<Value> PassKernel::computeBlocks(Value length, Value aligned, ValueR
   return blockLoop(whole, length, /*whole=*/false, results, /*aligned=*/false);
 }
 
-SmallVector<Value> PassKernel::blockLoop(Value lower, Value upper, bool whole, ValueRange carried,
-                                         bool aligned) {
+SmallVector<Value> SweepKernel::blockLoop(Value lower, Value upper, bool whole, ValueRange carried,
+                                          bool aligned) {
   OpBuilder::InsertionGuard guard(builder);
   auto loop =
       scf::ForOp::create(builder, loc, lower, upper, constantI32(quantBlockElements), carried);
@@ -42,8 +42,8 @@ SmallVector<Value> PassKernel::blockLoop(Value lower, Value upper, bool whole, V
 }
 
 // Computes the block from `start` on; up to `end` if it may be shorter than a block.
-SmallVector<Value> PassKernel::computeBlock(Value start, Value end, ValueRange carried,
-                                            bool aligned) {
+SmallVector<Value> SweepKernel::computeBlock(Value start, Value end, ValueRange carried,
+                                             bool aligned) {
   struct Part {
     Value number, mask;
     SmallVector<Value> values; // by coded stream
@@ -77,7 +77,7 @@ SmallVector<Value> PassKernel::computeBlock(Value start, Value end, ValueRange c
                           arith::BitcastOp::create(builder, loc, bits, part.values[i]).getResult(),
                           part.mask, vectorLanes);
     BlockedStorage::Encoding encoding =
-        stream->blocks->encodingOf(builder, loc, ofWarp(PassAccess::reduced(extremes)));
+        stream->blocks->encodingOf(builder, loc, ofWarp(SweepAccess::reduced(extremes)));
     BlockedStorage::Encoding ofLanes = splat(encoding);
     for (const Part &part : parts) {
       Value codes = stream->blocks->narrow(builder, loc, part.values[i], ofLanes);
@@ -91,7 +91,7 @@ SmallVector<Value> PassKernel::computeBlock(Value start, Value end, ValueRange c
 
 // A GPU reduces signed numbers. Inverting the highest bit makes unsigned numbers sort like signed
 // ones.
-BlockedStorage::Extremes PassKernel::ofWarp(const BlockedStorage::Extremes &extremes) {
+BlockedStorage::Extremes SweepKernel::ofWarp(const BlockedStorage::Extremes &extremes) {
   auto reduce = [&](Value value, gpu::AllReduceOperation kind) -> Value {
     return gpu::SubgroupReduceOp::create(builder, loc, value, kind, /*uniform=*/true);
   };

@@ -3,7 +3,7 @@
 #include "../Accumulators.h"
 #include "../ValueNames.h"
 #include "../VectorBody.h"
-#include "PassKernel.h"
+#include "SweepKernel.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -14,12 +14,12 @@ namespace updraft {
 constexpr unsigned computedTogether = 2;
 
 // Begins a sequence: sets the base addresses of its elements.
-void PassKernel::enter(const LoopOrigin &origin) {
+void SweepKernel::enter(const LoopOrigin &origin) {
   firstElement = origin.element;
   firstScale = origin.scale;
   bases.clear();
   for (StreamAccess *stream : allStreams()) {
-    if (stream->over() == pass.getOver())
+    if (stream->over() == sweep.getOver())
       bases[stream->stream] = addressOf(*stream, origin.element);
     else if (stream->over() == Extent::column)
       bases[stream->stream] = addressOf(*stream, origin.column);
@@ -29,7 +29,7 @@ void PassKernel::enter(const LoopOrigin &origin) {
       bases[reduction.stream->stream] = addressOf(*reduction.stream, origin.sum);
 }
 
-Value PassKernel::here(const StreamAccess &stream, Value number) {
+Value SweepKernel::here(const StreamAccess &stream, Value number) {
   StreamAccess access = stream;
   access.base = bases.lookup(stream.stream);
   return addressOf(access, number);
@@ -37,7 +37,7 @@ Value PassKernel::here(const StreamAccess &stream, Value number) {
 
 // Updates a sequence without reductions: whole vectors if streams are aligned, then single
 // elements.
-void PassKernel::update(Value length, Value aligned) {
+void SweepKernel::update(Value length, Value aligned) {
   Value whole = arith::AndIOp::create(builder, loc, length, constantI32(-int64_t(vectorLanes)));
   Value zero = constantI32(0);
   Value middle = arith::SelectOp::create(builder, named(loc, "middle"), aligned, whole, zero);
@@ -49,7 +49,7 @@ void PassKernel::update(Value length, Value aligned) {
   });
 }
 
-SmallVector<Value> PassKernel::compute(Value length, Value aligned, ValueRange carried) {
+SmallVector<Value> SweepKernel::compute(Value length, Value aligned, ValueRange carried) {
   if (firstScale)
     return computeBlocks(length, aligned, carried);
   return walk(length, aligned, carried,
@@ -59,7 +59,8 @@ SmallVector<Value> PassKernel::compute(Value length, Value aligned, ValueRange c
 }
 
 // Visits a sequence in vectors; `aligned` may be null. Returns the values that `body` carries.
-SmallVector<Value> PassKernel::walk(Value length, Value aligned, ValueRange carried, Vectors body) {
+SmallVector<Value> SweepKernel::walk(Value length, Value aligned, ValueRange carried,
+                                     Vectors body) {
   Value middle = arith::AndIOp::create(builder, named(loc, "middle"), length,
                                        constantI32(-int64_t(vectorLanes)));
   auto loop = [&](bool isAligned) {
@@ -70,8 +71,8 @@ SmallVector<Value> PassKernel::walk(Value length, Value aligned, ValueRange carr
   return remainder(middle, length, eitherWay(aligned, carried.getTypes(), loop), body);
 }
 
-SmallVector<Value> PassKernel::eitherWay(Value aligned, TypeRange results,
-                                         llvm::function_ref<SmallVector<Value>(bool)> body) {
+SmallVector<Value> SweepKernel::eitherWay(Value aligned, TypeRange results,
+                                          llvm::function_ref<SmallVector<Value>(bool)> body) {
   if (!aligned)
     return body(false);
   auto branch = scf::IfOp::create(builder, loc, results, aligned, /*withElseRegion=*/true);
@@ -87,8 +88,8 @@ SmallVector<Value> PassKernel::eitherWay(Value aligned, TypeRange results,
 
 // Visits elements [lower, upper); each thread takes `perThread` at a time.
 SmallVector<Value>
-PassKernel::vectorLoop(Value lower, Value upper, unsigned perThread, ValueRange carried,
-                       llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SweepKernel::vectorLoop(Value lower, Value upper, unsigned perThread, ValueRange carried,
+                        llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   OpBuilder::InsertionGuard guard(builder);
   Value offset = perThread == 1 ? member : multiply(member, constantI32(perThread));
   Value first = arith::AddIOp::create(builder, loc, lower, offset);
@@ -103,8 +104,8 @@ PassKernel::vectorLoop(Value lower, Value upper, unsigned perThread, ValueRange 
 }
 
 // Visits the end of a sequence, less than a vector, in the thread whose turn it would be.
-SmallVector<Value> PassKernel::remainder(Value lower, Value upper, ValueRange carried,
-                                         Vectors body) {
+SmallVector<Value> SweepKernel::remainder(Value lower, Value upper, ValueRange carried,
+                                          Vectors body) {
   OpBuilder::InsertionGuard guard(builder);
   Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lower, upper);
   Value vectors =
@@ -124,7 +125,7 @@ SmallVector<Value> PassKernel::remainder(Value lower, Value upper, ValueRange ca
 }
 
 // Returns a mask of the lanes, in the vector from `number` on, that lie before `end`.
-Value PassKernel::lanesBelow(Value number, Value end) {
+Value SweepKernel::lanesBelow(Value number, Value end) {
   auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(vectorLanes)));
   Value lane = arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(numbers));
   Value left = arith::SubIOp::create(builder, loc, end, number);
@@ -134,7 +135,7 @@ Value PassKernel::lanesBelow(Value number, Value end) {
 
 // Computes the body for a vector of elements, a few at a time, to limit the registers that a thread
 // needs for intermediate values.
-SmallVector<Value> PassKernel::bodyOf(ValueRange arguments, Value number, unsigned lanes) {
+SmallVector<Value> SweepKernel::bodyOf(ValueRange arguments, Value number, unsigned lanes) {
   const unsigned part = std::min(lanes, computedTogether);
   SmallVector<Value> results;
   for (unsigned first = 0; first < lanes; first += part) {
@@ -150,7 +151,7 @@ SmallVector<Value> PassKernel::bodyOf(ValueRange arguments, Value number, unsign
       return randomBits(op, first == 0 ? inTensor : add(inTensor, constantI64(first)), part);
     };
     SmallVector<Value> some =
-        cloneBody(builder, pass, llvm::map_to_vector(arguments, partOf), part, random);
+        cloneBody(builder, sweep, llvm::map_to_vector(arguments, partOf), part, random);
     if (first == 0) {
       results = some;
       continue;
@@ -163,9 +164,9 @@ SmallVector<Value> PassKernel::bodyOf(ValueRange arguments, Value number, unsign
   return results;
 }
 
-Value PassKernel::loadOperand(const StreamAccess &stream, Type type, Value number, unsigned lanes,
-                              Value mask, bool aligned) {
-  if (stream.over() != pass.getOver() && stream.over() != Extent::column) {
+Value SweepKernel::loadOperand(const StreamAccess &stream, Type type, Value number, unsigned lanes,
+                               Value mask, bool aligned) {
+  if (stream.over() != sweep.getOver() && stream.over() != Extent::column) {
     const Uniform &value = uniforms.find(stream.stream)->second;
     return lanes == 1 ? value.scalar : value.vector;
   }
@@ -182,16 +183,16 @@ Value PassKernel::loadOperand(const StreamAccess &stream, Type type, Value numbe
   return stream.storage->widen(builder, name, stored, type);
 }
 
-SmallVector<Value> PassKernel::computeAt(Value number, unsigned lanes, Value mask,
-                                         ValueRange carried, bool aligned) {
+SmallVector<Value> SweepKernel::computeAt(Value number, unsigned lanes, Value mask,
+                                          ValueRange carried, bool aligned) {
   SmallVector<Value> arguments = uniformArguments(lanes);
-  auto blockArguments = pass.getBody().getArguments().drop_front(arguments.size());
+  auto blockArguments = sweep.getBody().getArguments().drop_front(arguments.size());
   for (auto [stream, argument] : llvm::zip_equal(reads, blockArguments))
     arguments.push_back(loadOperand(stream, argument.getType(), number, lanes, mask, aligned));
   SmallVector<Value> results = bodyOf(arguments, number, lanes);
   // The operands of `updraft.store` are in the order: writes, reductions, temporaries.
   ArrayRef<Value> values(results);
-  const size_t written = pass.getWrites().size();
+  const size_t written = sweep.getWrites().size();
   SmallVector<Value> after;
   for (auto [access, value] :
        llvm::zip_equal(reductions, values.slice(written, reductions.size()))) {

@@ -1,7 +1,7 @@
 //===- KernelReductions.cpp - From the lanes of a warp to results -----------------------------===//
 
 #include "../Accumulators.h"
-#include "PassKernel.h"
+#include "SweepKernel.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "updraft-c/gpu_kernel.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace updraft {
 
-SmallVector<const ReductionAccess *> PassKernel::laneReductions() const {
+SmallVector<const ReductionAccess *> SweepKernel::laneReductions() const {
   SmallVector<const ReductionAccess *> result;
   for (const ReductionAccess &reduction : reductions)
     if (reduction.hasLanes())
@@ -18,7 +18,7 @@ SmallVector<const ReductionAccess *> PassKernel::laneReductions() const {
   return result;
 }
 
-SmallVector<Value> PassKernel::identities() {
+SmallVector<Value> SweepKernel::identities() {
   Type type = VectorType::get(vectorLanes, builder.getF64Type());
   return llvm::map_to_vector(laneReductions(), [&](const ReductionAccess *it) {
     return reductionIdentity(builder, loc, it->reduction.getKind(), type);
@@ -26,7 +26,7 @@ SmallVector<Value> PassKernel::identities() {
 }
 
 // Returns the value of the thread whose index differs in the bit of `distance`.
-Value PassKernel::exchanged(Value value, int32_t distance) {
+Value SweepKernel::exchanged(Value value, int32_t distance) {
   Type i32 = builder.getI32Type();
   Value bits = arith::BitcastOp::create(builder, loc, i64, value);
   auto exchange = [&](Value half) -> Value {
@@ -46,7 +46,7 @@ Value PassKernel::exchanged(Value value, int32_t distance) {
 // Returns the total of a warp's lanes, in each of its threads. A thread starts with four lanes. At
 // each of the first two levels it exchanges half of its values for the same lanes of another
 // thread, and keeps half as many. The other levels combine one value per thread.
-Value PassKernel::totalOf(ReductionKind kind, Value lanes) {
+Value SweepKernel::totalOf(ReductionKind kind, Value lanes) {
   SmallVector<Value> values;
   for (int64_t i = 0; i < vectorLanes; ++i)
     values.push_back(vector::ExtractOp::create(builder, loc, lanes, i));
@@ -77,7 +77,7 @@ Value PassKernel::totalOf(ReductionKind kind, Value lanes) {
 }
 
 // Stores the results of a chunk: one value per reduction over a tensor or group.
-void PassKernel::storePartials(ValueRange carried, Value partials) {
+void SweepKernel::storePartials(ValueRange carried, Value partials) {
   SmallVector<Value> totals, addresses;
   for (auto [access, lanes] : llvm::zip_equal(laneReductions(), carried))
     if (access->isPartial()) {
@@ -89,7 +89,7 @@ void PassKernel::storePartials(ValueRange carried, Value partials) {
 }
 
 // Stores the results of one row or batch.
-void PassKernel::storeTotals(ValueRange carried, Value index) {
+void SweepKernel::storeTotals(ValueRange carried, Value index) {
   SmallVector<Value> totals, addresses;
   for (auto [access, lanes] : llvm::zip_equal(laneReductions(), carried))
     if (!access->isPartial()) {
@@ -100,7 +100,7 @@ void PassKernel::storeTotals(ValueRange carried, Value index) {
 }
 
 // All threads have the values; one of them stores them.
-void PassKernel::storeAlone(ValueRange values, ArrayRef<Value> addresses) {
+void SweepKernel::storeAlone(ValueRange values, ArrayRef<Value> addresses) {
   if (values.empty())
     return;
   OpBuilder::InsertionGuard guard(builder);

@@ -2,7 +2,7 @@
 
 #include "../Accumulators.h"
 #include "../ValueNames.h"
-#include "PassKernel.h"
+#include "SweepKernel.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "updraft-c/kernel.h"
 
@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace updraft {
 
-void PassKernel::blockOfRows(Value block, Value aligned, Value partials) {
+void SweepKernel::blockOfRows(Value block, Value aligned, Value partials) {
   Type i32 = builder.getI32Type();
   Value blockRows = constantI64(UPD_BLOCK_ROWS);
   Value rounded = arith::AddIOp::create(builder, loc, rows, constantI64(UPD_BLOCK_ROWS - 1));
@@ -71,9 +71,9 @@ void PassKernel::blockOfRows(Value block, Value aligned, Value partials) {
   storePartials(carried, partials);
 }
 
-// Passes over batches only reduce over batches.
-void PassKernel::batch(Value number) {
-  Value count = pass.getOver() == Extent::row ? rows : columns;
+// Sweeps over batches only reduce over batches.
+void SweepKernel::batch(Value number) {
+  Value count = sweep.getOver() == Extent::row ? rows : columns;
   loadUniforms(Extent::batch, number);
   LoopOrigin origin;
   origin.element = multiply(number, count);
@@ -84,7 +84,7 @@ void PassKernel::batch(Value number) {
 }
 
 // Resets the sums of a block's columns; each thread resets its own columns.
-void PassKernel::resetColumnSums(Value start, Value length) {
+void SweepKernel::resetColumnSums(Value start, Value length) {
   for (const ReductionAccess &access : reductions) {
     if (access.hasLanes())
       continue;

@@ -53,8 +53,8 @@ struct ConvertPlanToGPUPass : impl::ConvertPlanToGPUPassBase<ConvertPlanToGPUPas
     OpBuilder builder = OpBuilder::atBlockEnd(kernels.getBody());
     for (auto [index, prologue] : llvm::enumerate(prologuesOf(plan)))
       buildPrologueKernel(builder, *interface, prologue, index);
-    for (auto [index, pass] : llvm::enumerate(plan.getBody().getOps<PassOp>()))
-      if (failed(buildPassKernel(builder, *interface, pass, index, accessBits / 8)))
+    for (auto [index, sweep] : llvm::enumerate(plan.getBody().getOps<SweepOp>()))
+      if (failed(buildSweepKernel(builder, *interface, sweep, index, accessBits / 8)))
         return failure();
     return success();
   }

@@ -78,7 +78,7 @@ SETTING = {
         STREAMS + '%m = updraft.stream "m" : ', INITIAL_OF_ONE + VALIDATE
     ).replace("EXAMPLE", "!updraft.stream<EXAMPLE>"),
     "Updraft_ReductionAttr": plan(
-        STREAMS + INITIAL + VALIDATE + "updraft.pass reduces [",
+        STREAMS + INITIAL + VALIDATE + "updraft.sweep reduces [",
         "] -> f64 {\n%zero = arith.constant 0.0 : f64\nupdraft.store reduce(%zero)\n}\n",
     ),
     "Updraft_HyperOp": rule(),
@@ -114,13 +114,13 @@ SETTING = {
         + "%mu1, %bad = updraft.prologue(%mu) : (f64) -> (f64, i1) {\n^bb0(%a: f64):\n"
         + "%false = arith.constant false\nupdraft.yield %a, %false : f64, i1\n}\n"
     ),
-    "Updraft_PassOp": plan(STREAMS + INITIAL + VALIDATE + PROLOGUE),
+    "Updraft_SweepOp": plan(STREAMS + INITIAL + VALIDATE + PROLOGUE),
     "Updraft_StoreOp": plan(
         STREAMS
         + '%rows = updraft.stream "rows" : !updraft.stream<f32, row>\n'
         + INITIAL_OF_ONE
         + VALIDATE
-        + "%sum, %made = updraft.pass over row reads(%rows : !updraft.stream<f32, row>) "
+        + "%sum, %made = updraft.sweep over row reads(%rows : !updraft.stream<f32, row>) "
         + "writes(%rows : !updraft.stream<f32, row>) "
         + "reduces [#updraft.reduction<sum over tensor>] -> f64, !updraft.stream<f32, row> {\n"
         + "^bb0(%n: f32):\n%square = arith.extf %n : f32 to f64\n%r = arith.negf %n : f32\n",

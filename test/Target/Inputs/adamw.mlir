@@ -48,7 +48,7 @@ updraft.plan @AdamW compute f32 {
     %6 = arith.truncf %size : f64 to f32
     updraft.yield %0, %1, %2, %3, %4, %5, %6 : f32, f32, f32, f32, f32, f32, f32
   }
-  updraft.pass scalars(%k#0, %k#1, %k#2, %k#3, %k#4, %k#5, %k#6 : f32, f32, f32, f32, f32, f32, f32)
+  updraft.sweep scalars(%k#0, %k#1, %k#2, %k#3, %k#4, %k#5, %k#6 : f32, f32, f32, f32, f32, f32, f32)
       reads(%param, %grad, %exp_avg, %exp_avg_sq : !updraft.stream<f32>, !updraft.stream<f32>, !updraft.stream<f32>, !updraft.stream<f32>)
       writes(%param, %exp_avg, %exp_avg_sq : !updraft.stream<f32>, !updraft.stream<f32>, !updraft.stream<f32>) {
   ^bb0(%c1: f32, %b2: f32, %c2: f32, %root: f32, %e: f32, %decay: f32, %size: f32,

@@ -56,7 +56,7 @@ def main():
     command = ["updraftc", f"{rules}/adamw.upd", "--explain", "--emit=schedule", "-o", stage]
     check(map(str, command), ">&-", CLOSED)
     text = stage.read_text()
-    assert "updraft.plan @AdamW" in text and "pass over data" not in text, text
+    assert "updraft.plan @AdamW" in text and "sweep over data" not in text, text
     print("all reported")
 
 

@@ -10,7 +10,7 @@ import re
 import sys
 
 LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S.*)$")
-# jl 0x1c0 <AdamW_pass0+0xc0>; b.lt 0x80 <AdamW_pass0+0x80>; cbnz x9, 0x80 <…>; tbnz w9, #0, 0x8 <…>
+# jl 0x1c0 <AdamW_sweep0+0xc0>; b.lt 0x80 <AdamW_sweep0+0x80>; cbnz x9, 0x80 <…>; tbnz w9, #0, …
 BRANCH = re.compile(r"^(?:j\w+|b(?:\.\w+)?|[ct]bn?z)\s+(?:.*,\s*)?(?:0x)?([0-9a-f]+) <")
 
 

@@ -8,7 +8,7 @@ updraft.plan @R compute f32 {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%p, %g : !updraft.stream<bf16>, !updraft.stream<f16>) writes(%p : !updraft.stream<bf16>) {
+  updraft.sweep reads(%p, %g : !updraft.stream<bf16>, !updraft.stream<f16>) writes(%p : !updraft.stream<bf16>) {
   ^bb0(%x: f32, %y: f32):
     %0 = arith.subf %x, %y : f32
     updraft.store %0 : f32

@@ -1,10 +1,10 @@
-//===- PassLoops.cpp - The loops of a pass around its elements --------------------------------===//
+//===- SweepLoops.cpp - The loops of a sweep around its elements ------------------------------===//
 // Loops over tensors; then over leaves of a flat sequence, over blocks of a matrix and their rows,
 // or over batches and the rows or columns of each. At the end of a leaf, block or row, its total is
 // taken from the lanes of each reduction.
 
 #include "KernelMemory.h"
-#include "PassBuilder.h"
+#include "SweepBuilder.h"
 #include "ValueNames.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "updraft-c/kernel.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 namespace updraft {
 
 // Computes elements [lower, upper) of a leaf, a row or any range.
-void PassBuilder::rangeLoop(Value lower, Value upper, const LoopOrigin &origin) {
+void SweepBuilder::rangeLoop(Value lower, Value upper, const LoopOrigin &origin) {
   if (blocks.empty())
     elementLoop(lower, upper, origin);
   else
@@ -22,7 +22,7 @@ void PassBuilder::rangeLoop(Value lower, Value upper, const LoopOrigin &origin) 
 }
 
 // Processes one range per tensor. The loop carries the address of the next partial results.
-void PassBuilder::tensorLoop(ValueRange arguments) {
+void SweepBuilder::tensorLoop(ValueRange arguments) {
   OpBuilder::InsertionGuard guard(builder);
   Value pointers = arguments[1], ranges = arguments[2], count = arguments[3];
   SmallVector<Value> carried;
@@ -55,7 +55,7 @@ void PassBuilder::tensorLoop(ValueRange arguments) {
 }
 
 // A flat sequence only has reductions over tensors and groups; rows and columns belong to matrices.
-Value PassBuilder::leafLoop(Value begin, Value end, Value partials) {
+Value SweepBuilder::leafLoop(Value begin, Value end, Value partials) {
   OpBuilder::InsertionGuard guard(builder);
   Value leafSize = constantI64(UPD_LEAF_ELEMENTS);
   auto loop = scf::ForOp::create(builder, loc, begin, end, leafSize, partials);
@@ -71,7 +71,7 @@ Value PassBuilder::leafLoop(Value begin, Value end, Value partials) {
   return loop.getResult(0);
 }
 
-Value PassBuilder::blockLoop(Value begin, Value end, Value partials) {
+Value SweepBuilder::blockLoop(Value begin, Value end, Value partials) {
   OpBuilder::InsertionGuard guard(builder);
   if (llvm::any_of(reductions, [](const ReductionAccess &access) { return access.hasLanes(); }))
     laneGroups = liveLaneGroups(builder, loc, columns, vectorLanes);
@@ -93,10 +93,10 @@ Value PassBuilder::blockLoop(Value begin, Value end, Value partials) {
   return partials ? loop.getResult(0) : Value();
 }
 
-// Passes over batches only reduce over batches.
-void PassBuilder::batchLoop(Value begin, Value end) {
+// Sweeps over batches only reduce over batches.
+void SweepBuilder::batchLoop(Value begin, Value end) {
   OpBuilder::InsertionGuard guard(builder);
-  Value count = pass.getOver() == Extent::row ? rows : columns;
+  Value count = sweep.getOver() == Extent::row ? rows : columns;
   laneGroups = liveLaneGroups(builder, loc, count, vectorLanes);
   auto loop = scf::ForOp::create(builder, loc, begin, end, constantI64(1));
   builder.setInsertionPointToStart(loop.getBody());
@@ -110,7 +110,7 @@ void PassBuilder::batchLoop(Value begin, Value end) {
 }
 
 // Processes the rows of a block, starting with row `firstRow` of its batch.
-void PassBuilder::rowLoop(Value batch, Value firstRow, Value block) {
+void SweepBuilder::rowLoop(Value batch, Value firstRow, Value block) {
   OpBuilder::InsertionGuard guard(builder);
   Value full = arith::AddIOp::create(builder, loc, firstRow, constantI64(UPD_BLOCK_ROWS));
   Value rowEnd = arith::MinSIOp::create(builder, named(loc, "row_end"), full, rows);
@@ -133,7 +133,7 @@ void PassBuilder::rowLoop(Value batch, Value firstRow, Value block) {
 }
 
 // Resets the sums of a block's columns, starting with value `start` of their streams.
-void PassBuilder::resetColumnSums(Value start) {
+void SweepBuilder::resetColumnSums(Value start) {
   for (const ReductionAccess &access : reductions) {
     if (access.hasLanes())
       continue;
@@ -148,7 +148,7 @@ void PassBuilder::resetColumnSums(Value start) {
 }
 
 // Stores the results of one row or batch.
-void PassBuilder::storeTotals(Value index) {
+void SweepBuilder::storeTotals(Value index) {
   for (auto [access, sums] : llvm::zip_equal(reductions, lanes))
     if (sums && access.stream)
       storeElements(builder, loc, sums->take(builder, loc, laneGroups),
@@ -156,7 +156,7 @@ void PassBuilder::storeTotals(Value index) {
 }
 
 // Stores one value per reduction over a tensor or group. Returns the address after them.
-Value PassBuilder::storePartials(Value partials) {
+Value SweepBuilder::storePartials(Value partials) {
   Type f64 = builder.getF64Type();
   int32_t index = 0;
   for (auto [access, sums] : llvm::zip_equal(reductions, lanes))

@@ -1,9 +1,9 @@
-//===- PassExtremes.cpp - The extremes of a block of values -----------------------------------===//
+//===- SweepExtremes.cpp - The extremes of a block of values ----------------------------------===//
 // Computes the bits of the largest and smallest values of a block. The loop that computes the
 // values carries them, or they are found among the kept values.
 
 #include "KernelMemory.h"
-#include "PassBuilder.h"
+#include "SweepBuilder.h"
 #include "VectorBody.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -12,23 +12,23 @@ using namespace mlir;
 
 namespace updraft {
 
-void PassBuilder::storeExtremes(const BlockedStorage::Extremes &extremes,
-                                const BlockedStorage::Extremes &memory) {
+void SweepBuilder::storeExtremes(const BlockedStorage::Extremes &extremes,
+                                 const BlockedStorage::Extremes &memory) {
   storeElements(builder, loc, extremes.positive, memory.positive);
   storeElements(builder, loc, extremes.negative, memory.negative);
   storeElements(builder, loc, extremes.smallest, memory.smallest);
 }
 
-BlockedStorage::Extremes PassBuilder::loadExtremes(const BlockedStorage::Extremes &memory,
-                                                   Type type) {
+BlockedStorage::Extremes SweepBuilder::loadExtremes(const BlockedStorage::Extremes &memory,
+                                                    Type type) {
   return {loadElements(builder, loc, type, memory.positive),
           loadElements(builder, loc, type, memory.negative),
           loadElements(builder, loc, type, memory.smallest)};
 }
 
 // Finds the extremes of the kept values of the current block.
-BlockedStorage::Extremes PassBuilder::findExtremes(const StreamAccess &stream, Value lower,
-                                                   Value upper) {
+BlockedStorage::Extremes SweepBuilder::findExtremes(const StreamAccess &stream, Value lower,
+                                                    Value upper) {
   Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
   const BlockAccess &block = blocks.find(stream.stream)->second;
   storeExtremes(noExtremes(vectorLanes), block.extremes);
@@ -51,9 +51,9 @@ BlockedStorage::Extremes PassBuilder::findExtremes(const StreamAccess &stream, V
 }
 
 // Completes extremes that lack the signed one. Searches the values only if one is negative.
-BlockedStorage::Extremes PassBuilder::extremesWithRoots(const StreamAccess &stream,
-                                                        const BlockedStorage::Extremes &found,
-                                                        const BlockBounds &bounds) {
+BlockedStorage::Extremes SweepBuilder::extremesWithRoots(const StreamAccess &stream,
+                                                         const BlockedStorage::Extremes &found,
+                                                         const BlockBounds &bounds) {
   OpBuilder::InsertionGuard guard(builder);
   auto yield = [&](const BlockedStorage::Extremes &extremes) {
     scf::YieldOp::create(builder, loc,

@@ -1,9 +1,9 @@
-//===- PassFunction.cpp - R_pass0: a function for one pass over tensors -----------------------===//
+//===- SweepFunction.cpp - R_sweep0: a function for one sweep over tensors --------------------===//
 // Builds the function, and the loads of its arguments.
 
 #include "KernelMemory.h"
-#include "PassBuilder.h"
 #include "StorageTypes.h"
+#include "SweepBuilder.h"
 #include "ValueNames.h"
 #include "VectorBody.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,15 +14,15 @@ using namespace mlir;
 
 namespace updraft {
 
-PassBuilder::PassBuilder(const OpBuilder &outer, const PlanInterface &interface, PassOp pass,
-                         LoopShape shape)
-    : PassAccess(outer, interface, pass, shape.lanes), maskRemainder(shape.maskRemainder) {}
+SweepBuilder::SweepBuilder(const OpBuilder &outer, const PlanInterface &interface, SweepOp sweep,
+                           LoopShape shape)
+    : SweepAccess(outer, interface, sweep, shape.lanes), maskRemainder(shape.maskRemainder) {}
 
-LogicalResult PassBuilder::build(unsigned index) {
-  if (failed(checkVectorizable(pass)) || failed(findStreams()))
+LogicalResult SweepBuilder::build(unsigned index) {
+  if (failed(checkVectorizable(sweep)) || failed(findStreams()))
     return failure();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  std::string name = (interface.plan.getSymName() + "_pass" + Twine(index)).str();
+  std::string name = (interface.plan.getSymName() + "_sweep" + Twine(index)).str();
   auto function = func::FuncOp::create(
       builder, loc, name,
       builder.getFunctionType({pointer, pointer, pointer, i64, pointer, pointer}, {}));
@@ -30,7 +30,7 @@ LogicalResult PassBuilder::build(unsigned index) {
   nameArguments(function, {"row", "streams", "ranges", "count", "partials", "sites"});
 
   // bf16 is cheapest to convert two at a time: the even and the odd elements of a vector.
-  pairs = computesBFloat16Pairs(pass, interface.compute, vectorLanes);
+  pairs = computesBFloat16Pairs(sweep, interface.compute, vectorLanes);
   elementsPerVector = pairs ? 2 * vectorLanes : vectorLanes;
   auto module = function->getParentOfType<ModuleOp>();
   for (const ReductionAccess &access : reductions) {
@@ -45,9 +45,9 @@ LogicalResult PassBuilder::build(unsigned index) {
   return success();
 }
 
-LogicalResult buildPassFunction(OpBuilder &builder, const PlanInterface &interface, PassOp pass,
-                                unsigned index, LoopShape shape) {
-  return PassBuilder(builder, interface, pass, shape).build(index);
+LogicalResult buildSweepFunction(OpBuilder &builder, const PlanInterface &interface, SweepOp sweep,
+                                 unsigned index, LoopShape shape) {
+  return SweepBuilder(builder, interface, sweep, shape).build(index);
 }
 
 } // namespace updraft

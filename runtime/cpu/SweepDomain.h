@@ -1,4 +1,4 @@
-//===- PassDomain.h - The ranges that a pass runs over ------------------------------*- C++ -*-===//
+//===- SweepDomain.h - The ranges that a sweep runs over ----------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_CPU_PASSDOMAIN_H
 #define UPDRAFT_RUNTIME_CPU_PASSDOMAIN_H
@@ -12,9 +12,9 @@
 
 namespace updraft::runtime {
 
-/// The ranges of one kind in a list of tensors, and their distribution over threads. Passes of the
+/// The ranges of one kind in a list of tensors, and their distribution over threads. Sweeps of the
 /// same kind share a domain, so a thread gets the same part in each.
-class PassDomain {
+class SweepDomain {
 public:
   enum class Kind : uint8_t {
     Elements,
@@ -25,15 +25,15 @@ public:
     BatchRows, ///< batches, with the rows in them
     BatchColumns
   };
-  static Kind kindOf(const PassInterface &pass);
+  static Kind kindOf(const SweepInterface &sweep);
 
   /// The minimum cost per thread if several threads run.
   static constexpr int64_t threadCost = 16 * 1024;
-  /// A pass over fewer elements than this (plus StepPartition::tensorCost for each tensor) runs on
+  /// A sweep over fewer elements than this (plus StepPartition::tensorCost for each tensor) runs on
   /// the calling thread, because waking another one takes longer than it saves.
   static constexpr int64_t inlineCost = 32 * 1024;
 
-  explicit PassDomain(Kind kind) : kind(kind) {}
+  explicit SweepDomain(Kind kind) : kind(kind) {}
 
   void clear();
   void add(const TensorShape &shape);

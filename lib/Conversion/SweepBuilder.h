@@ -1,4 +1,4 @@
-//===- PassBuilder.h - Builds the function of one pass ------------------------------*- C++ -*-===//
+//===- SweepBuilder.h - Builds the function of one sweep ----------------------------*- C++ -*-===//
 // Builds loops from the outside in: tensors; leaves of a flat sequence, or blocks of rows;
 // elements. Vectors are explicit, so they don't depend on later analyses. An iteration finishes its
 // loads before its stores, so streams may be the same tensor.
@@ -8,7 +8,7 @@
 
 #include "Accumulators.h"
 #include "KernelFunctions.h"
-#include "PassAccess.h"
+#include "SweepAccess.h"
 
 namespace updraft {
 
@@ -28,14 +28,14 @@ struct BlockAccess {
   BlockedStorage::Extremes carried;
 };
 
-class PassBuilder : PassAccess {
+class SweepBuilder : SweepAccess {
 public:
-  PassBuilder(const mlir::OpBuilder &outer, const PlanInterface &interface, PassOp pass,
-              LoopShape shape);
+  SweepBuilder(const mlir::OpBuilder &outer, const PlanInterface &interface, SweepOp sweep,
+               LoopShape shape);
   mlir::LogicalResult build(unsigned index);
 
 private:
-  // PassLoops.cpp: the loops around a sequence of elements.
+  // SweepLoops.cpp: the loops around a sequence of elements.
   void tensorLoop(mlir::ValueRange arguments);
   void rangeLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
   mlir::Value leafLoop(mlir::Value begin, mlir::Value end, mlir::Value partials);
@@ -46,7 +46,7 @@ private:
   void storeTotals(mlir::Value index);
   mlir::Value storePartials(mlir::Value partials);
 
-  // PassBlocks.cpp: blocks of elements that share a scale.
+  // SweepBlocks.cpp: blocks of elements that share a scale.
   void makeBlockMemory();
   void quantBlockLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
   bool hasRoots(const StreamAccess &stream);
@@ -88,7 +88,7 @@ private:
   void storeOrdinaryCodesAt(llvm::ArrayRef<CodedBlock> coded, llvm::ArrayRef<mlir::Value> numbers,
                             mlir::Value number, const LoopOrigin &origin);
 
-  // PassExtremes.cpp: the extremes of a block of values.
+  // SweepExtremes.cpp: the extremes of a block of values.
   void storeExtremes(const BlockedStorage::Extremes &extremes,
                      const BlockedStorage::Extremes &memory);
   BlockedStorage::Extremes loadExtremes(const BlockedStorage::Extremes &memory, mlir::Type type);
@@ -98,7 +98,7 @@ private:
                                              const BlockedStorage::Extremes &found,
                                              const BlockBounds &bounds);
 
-  // PassElements.cpp: the sequence of elements.
+  // SweepElements.cpp: the sequence of elements.
   /// Creates the operations for the elements from `number` on: for a whole vector, for the lanes in
   /// `mask`, or for one element if `lanes` is 1.
   using Elements = llvm::function_ref<void(mlir::Value number, unsigned lanes, mlir::Value mask)>;

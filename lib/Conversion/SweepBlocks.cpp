@@ -1,11 +1,11 @@
-//===- PassBlocks.cpp - Blocks of elements that share a scale ---------------------------------===//
+//===- SweepBlocks.cpp - Blocks of elements that share a scale --------------------------------===//
 // Visits each block twice. The first sweep computes the elements once. It keeps next values that
 // are stored in blocks in memory that fits the first-level cache, and their extremes in registers.
 // The extremes determine the scale. The second sweep encodes the values, while the elements of the
 // next block are computed.
 
 #include "KernelMemory.h"
-#include "PassBuilder.h"
+#include "SweepBuilder.h"
 #include "Updraft/IR/StorageSize.h"
 #include "ValueNames.h"
 #include "VectorBody.h"
@@ -42,17 +42,17 @@ static Value rootOf(Value value, Block *block) {
 
 // Whether the rule computes the square roots of a companded stream's next values, so that the codes
 // can reuse them.
-bool PassBuilder::hasRoots(const StreamAccess &stream) {
-  auto written = llvm::find(pass.getWrites(), stream.stream);
+bool SweepBuilder::hasRoots(const StreamAccess &stream) {
+  auto written = llvm::find(sweep.getWrites(), stream.stream);
   if (!stream.blocks->isCompanded() || !interface.compute.isF32() ||
-      written == pass.getWrites().end())
+      written == sweep.getWrites().end())
     return false;
-  Block &body = pass.getBody().front();
+  Block &body = sweep.getBody().front();
   return !!rootOf(body.getTerminator()->getOperand(written.getIndex()), &body);
 }
 
 // Allocates memory for streams with blocks, at the start of the function.
-void PassBuilder::makeBlockMemory() {
+void SweepBuilder::makeBlockMemory() {
   for (const StreamAccess &stream : reads)
     if (stream.blocks)
       blocks.try_emplace(stream.stream);
@@ -80,7 +80,7 @@ static void append(SmallVectorImpl<Value> &values, const BlockedStorage::Encodin
                  encoding.codeBits, encoding.least});
 }
 
-SmallVector<BlockedStorage::Encoding> PassBuilder::encodingsIn(ValueRange values) {
+SmallVector<BlockedStorage::Encoding> SweepBuilder::encodingsIn(ValueRange values) {
   SmallVector<BlockedStorage::Encoding> encodings;
   for (; !values.empty(); values = values.drop_front(6))
     encodings.push_back({{}, values[0], values[1], values[2], values[3], values[4], values[5]});
@@ -88,7 +88,7 @@ SmallVector<BlockedStorage::Encoding> PassBuilder::encodingsIn(ValueRange values
 }
 
 // `lower` must be the start of a block.
-void PassBuilder::quantBlockLoop(Value lower, Value upper, const LoopOrigin &origin) {
+void SweepBuilder::quantBlockLoop(Value lower, Value upper, const LoopOrigin &origin) {
   OpBuilder::InsertionGuard guard(builder);
   auto constant = [&](TypedAttr value) -> Value {
     return arith::ConstantOp::create(builder, loc, value);
@@ -131,9 +131,9 @@ void PassBuilder::quantBlockLoop(Value lower, Value upper, const LoopOrigin &ori
 
 // Computes the elements of a block and the codes of the previous block, whose encodings are
 // `before`. Returns the encodings of this block.
-SmallVector<Value> PassBuilder::computeBlock(const BlockBounds &bounds,
-                                             ArrayRef<BlockedStorage::Encoding> before,
-                                             const LoopOrigin &origin) {
+SmallVector<Value> SweepBuilder::computeBlock(const BlockBounds &bounds,
+                                              ArrayRef<BlockedStorage::Encoding> before,
+                                              const LoopOrigin &origin) {
   auto finish = [&](ArrayRef<BlockedStorage::Encoding> encodings) {
     SmallVector<Value> known;
     for (auto [stream, encoding] : llvm::zip_equal(codedWrites(), encodings)) {
@@ -160,8 +160,8 @@ SmallVector<Value> PassBuilder::computeBlock(const BlockBounds &bounds,
 
 // Computes the codes and the elements one after the other.
 SmallVector<BlockedStorage::Encoding>
-PassBuilder::computeAnyBlock(const BlockBounds &bounds, ArrayRef<BlockedStorage::Encoding> before,
-                             const LoopOrigin &origin) {
+SweepBuilder::computeAnyBlock(const BlockBounds &bounds, ArrayRef<BlockedStorage::Encoding> before,
+                              const LoopOrigin &origin) {
   OpBuilder::InsertionGuard guard(builder);
   Value hasBefore =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, bounds.first, bounds.start);
@@ -180,8 +180,8 @@ PassBuilder::computeAnyBlock(const BlockBounds &bounds, ArrayRef<BlockedStorage:
 
 // Whether there is a previous block, both blocks are whole, and both are of the common kind. If the
 // rule takes roots, the values must not be negative.
-Value PassBuilder::canComputeWhole(const BlockBounds &bounds,
-                                   ArrayRef<BlockedStorage::Encoding> before) {
+Value SweepBuilder::canComputeWhole(const BlockBounds &bounds,
+                                    ArrayRef<BlockedStorage::Encoding> before) {
   auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) -> Value {
     return arith::CmpIOp::create(builder, loc, predicate, a, b);
   };
@@ -207,8 +207,9 @@ Value PassBuilder::canComputeWhole(const BlockBounds &bounds,
 // Encodes in the same loop, because encoding uses instruction slots while the elements wait for
 // divisions and memory. The loop also finds the extremes.
 SmallVector<BlockedStorage::Encoding>
-PassBuilder::computeWholeBlock(const BlockBounds &bounds, ArrayRef<BlockedStorage::Encoding> before,
-                               const LoopOrigin &origin) {
+SweepBuilder::computeWholeBlock(const BlockBounds &bounds,
+                                ArrayRef<BlockedStorage::Encoding> before,
+                                const LoopOrigin &origin) {
   OpBuilder::InsertionGuard guard(builder);
   const unsigned lanes = vectorLanes;
   Value lastStart =
@@ -276,7 +277,7 @@ PassBuilder::computeWholeBlock(const BlockBounds &bounds, ArrayRef<BlockedStorag
 }
 
 // `start` is the index of the block's first element.
-void PassBuilder::startBlock(Value block, Value start) {
+void SweepBuilder::startBlock(Value block, Value start) {
   for (const StreamAccess &stream : reads) {
     if (!stream.blocks)
       continue;
@@ -295,7 +296,7 @@ void PassBuilder::startBlock(Value block, Value start) {
 }
 
 // Keeps the next values of the elements from `number` on.
-void PassBuilder::keepBlockValues(const StreamAccess &stream, Value values, Value number) {
+void SweepBuilder::keepBlockValues(const StreamAccess &stream, Value values, Value number) {
   BlockAccess &block = blocks.find(stream.stream)->second;
   Type f32 = builder.getF32Type();
   values = convertFloat(builder, loc, values, f32);
@@ -313,8 +314,8 @@ void PassBuilder::keepBlockValues(const StreamAccess &stream, Value values, Valu
 }
 
 // Stores the codes of a block, [lower, upper), for every stream.
-void PassBuilder::storeCodes(ArrayRef<BlockedStorage::Encoding> encodings, Value lower, Value upper,
-                             const LoopOrigin &origin) {
+void SweepBuilder::storeCodes(ArrayRef<BlockedStorage::Encoding> encodings, Value lower,
+                              Value upper, const LoopOrigin &origin) {
   for (auto [stream, encoding] : llvm::zip_equal(codedWrites(), encodings)) {
     auto store = [&](bool ofRoots) {
       CodedBlock block = codedBlock(*stream, encoding, ofRoots, lower, lower);
@@ -337,9 +338,9 @@ void PassBuilder::storeCodes(ArrayRef<BlockedStorage::Encoding> encodings, Value
 
 // Returns the block from element `start` on, for a loop in which that element has the index
 // `first`.
-PassBuilder::CodedBlock PassBuilder::codedBlock(const StreamAccess &stream,
-                                                const BlockedStorage::Encoding &encoding,
-                                                bool ofRoots, Value start, Value first) {
+SweepBuilder::CodedBlock SweepBuilder::codedBlock(const StreamAccess &stream,
+                                                  const BlockedStorage::Encoding &encoding,
+                                                  bool ofRoots, Value start, Value first) {
   const BlockAccess &access = blocks.find(stream.stream)->second;
   CodedBlock block = {&stream, ofRoots, encoding, splat(encoding)};
   block.kept = keptFrom(ofRoots ? access.roots : access.values, start, first);
@@ -350,21 +351,21 @@ PassBuilder::CodedBlock PassBuilder::codedBlock(const StreamAccess &stream,
 
 // Returns the address of the kept values from element `start` on, minus `first` elements. Memory
 // holds two blocks at a time.
-Value PassBuilder::keptFrom(Value memory, Value start, Value first) {
+Value SweepBuilder::keptFrom(Value memory, Value start, Value first) {
   Value place = arith::AndIOp::create(builder, loc, start, constantI64(2 * quantBlockElements - 1));
   Value offset = arith::SubIOp::create(builder, loc, place, first);
   return shiftedPointer(builder, loc, builder.getF32Type(), memory, offset);
 }
 
-Value PassBuilder::loadKept(const CodedBlock &block, Value number, unsigned lanes) {
+Value SweepBuilder::loadKept(const CodedBlock &block, Value number, unsigned lanes) {
   Type f32 = builder.getF32Type();
   return loadElements(builder, loc, laneType(f32, lanes),
                       shiftedPointer(builder, loc, f32, block.kept, number));
 }
 
 // Encodes and stores the kept values, or kept roots, of the elements from `number` on.
-void PassBuilder::storeCodesAt(const CodedBlock &block, Value kept, Value number, Value mask,
-                               const LoopOrigin &origin) {
+void SweepBuilder::storeCodesAt(const CodedBlock &block, Value kept, Value number, Value mask,
+                                const LoopOrigin &origin) {
   const BlockedStorage &storage = *block.stream->blocks;
   const auto &encoding = isa<VectorType>(kept.getType()) ? block.vector : block.scalar;
   Value codes = block.ofRoots ? storage.narrowRoots(builder, loc, kept, encoding)
@@ -377,8 +378,8 @@ void PassBuilder::storeCodesAt(const CodedBlock &block, Value kept, Value number
 
 // Stores codes from the lowest bytes of `numbers`, one vector per block, for the elements from
 // `number` on. Combines as many vectors as fit into one vector of bytes.
-void PassBuilder::storeOrdinaryCodesAt(ArrayRef<CodedBlock> coded, ArrayRef<Value> numbers,
-                                       Value number, const LoopOrigin &origin) {
+void SweepBuilder::storeOrdinaryCodesAt(ArrayRef<CodedBlock> coded, ArrayRef<Value> numbers,
+                                        Value number, const LoopOrigin &origin) {
   const int64_t lanes = vectorLanes;
   while (!coded.empty()) {
     const size_t count = std::min<size_t>(coded.size(), bytesPerLane);

@@ -1,5 +1,5 @@
-//===- PassAccess.h - Access to the kernel's arguments from a pass ------------------*- C++ -*-===//
-// The part of a pass that is the same on every target: the values of a row, the streams and
+//===- SweepAccess.h - Access to the kernel's arguments from a sweep ----------------*- C++ -*-===//
+// The part of a sweep that is the same on every target: the values of a row, the streams and
 // properties of a tensor, and the body on vectors of elements.
 
 #ifndef UPDRAFT_LIB_CONVERSION_PASSACCESS_H
@@ -13,7 +13,7 @@
 
 namespace updraft {
 
-/// A stream of the pass: its format and address.
+/// A stream of the sweep: its format and address.
 struct StreamAccess {
   mlir::Value stream;               ///< of the plan
   const StorageConversion *storage; ///< of each element; null for blocks
@@ -29,8 +29,8 @@ struct Uniform {
   mlir::Value scalar, vector;
 };
 
-/// A reduction of a pass. Reductions over rows, columns or batches have a stream for their results.
-/// Column reductions accumulate in that stream, all others in lanes.
+/// A reduction of a sweep. Reductions over rows, columns or batches have a stream for their
+/// results. Column reductions accumulate in that stream, all others in lanes.
 struct ReductionAccess {
   ReductionAttr reduction;
   std::optional<StreamAccess> stream;
@@ -41,18 +41,18 @@ struct ReductionAccess {
 
 /// The position of the loop over elements: offsets to add to its index. Null means 0.
 struct LoopOrigin {
-  mlir::Value element; ///< in streams with the extent of the pass
+  mlir::Value element; ///< in streams with the extent of the sweep
   mlir::Value column;  ///< in streams over columns
   mlir::Value sum;     ///< in the sums of columns
   mlir::Value scale;   ///< in the scales of blocks
 };
 
-class PassAccess {
+class SweepAccess {
 protected:
-  PassAccess(const mlir::OpBuilder &outer, const PlanInterface &interface, PassOp pass,
-             unsigned vectorLanes);
+  SweepAccess(const mlir::OpBuilder &outer, const PlanInterface &interface, SweepOp sweep,
+              unsigned vectorLanes);
 
-  /// Finds the streams and reductions of the pass. Reports a stream of a type that no target can
+  /// Finds the streams and reductions of the sweep. Reports a stream of a type that no target can
   /// store.
   mlir::LogicalResult findStreams();
   llvm::SmallVector<StreamAccess *> allStreams();
@@ -61,7 +61,7 @@ protected:
   /// Loads the stream addresses of the current tensor from `pointers`, its entries in the kernel's
   /// `streams`. Loads the address of a stream that is read and written only once.
   void loadBases(mlir::Value pointers);
-  /// Loads the fields that the pass uses from entry `number` of the kernel's `sites`.
+  /// Loads the fields that the sweep uses from entry `number` of the kernel's `sites`.
   void loadSite(mlir::Value sites, mlir::Value number);
   /// Loads the values of row or batch `index` from the streams over rows or batches.
   void loadUniforms(Extent over, mlir::Value index);
@@ -80,7 +80,7 @@ protected:
   mlir::Value splat(mlir::Value scalar, unsigned lanes);
   mlir::Value addressOf(const StreamAccess &stream, mlir::Value index);
 
-  // PassAccessBlocks.cpp: blocks of elements that share a scale.
+  // SweepAccessBlocks.cpp: blocks of elements that share a scale.
   llvm::SmallVector<const StreamAccess *> codedWrites() const;
   /// Returns the number of blocks in `count` elements.
   mlir::Value quantBlocksIn(mlir::Value count);
@@ -101,7 +101,7 @@ protected:
 
   mlir::OpBuilder builder;
   const PlanInterface &interface;
-  PassOp pass;
+  SweepOp sweep;
   mlir::Location loc;
   unsigned vectorLanes; ///< elements in a vector of the compute type
   mlir::Type i64;

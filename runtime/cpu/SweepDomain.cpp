@@ -1,19 +1,19 @@
-//===- PassDomain.cpp - The ranges that a pass runs over --------------------------------------===//
+//===- SweepDomain.cpp - The ranges that a sweep runs over ------------------------------------===//
 
-#include "runtime/cpu/PassDomain.h"
+#include "runtime/cpu/SweepDomain.h"
 
 #include <algorithm>
 
 using namespace updraft::runtime;
 
-PassDomain::Kind PassDomain::kindOf(const PassInterface &pass) {
-  if (pass.isMatrix)
+SweepDomain::Kind SweepDomain::kindOf(const SweepInterface &sweep) {
+  if (sweep.isMatrix)
     return Kind::Blocks;
-  switch (pass.over) {
+  switch (sweep.over) {
   case Extent::Row:
-    return pass.isBatches ? Kind::BatchRows : Kind::Rows;
+    return sweep.isBatches ? Kind::BatchRows : Kind::Rows;
   case Extent::Column:
-    return pass.isBatches ? Kind::BatchColumns : Kind::Columns;
+    return sweep.isBatches ? Kind::BatchColumns : Kind::Columns;
   case Extent::Batch:
     return Kind::Batches;
   default:
@@ -21,14 +21,14 @@ PassDomain::Kind PassDomain::kindOf(const PassInterface &pass) {
   }
 }
 
-void PassDomain::clear() {
+void SweepDomain::clear() {
   ranges.clear();
   costs.clear();
   firstLeaves.assign(1, 0);
   partition = StepPartition();
 }
 
-void PassDomain::add(const TensorShape &shape) {
+void SweepDomain::add(const TensorShape &shape) {
   static constexpr Extent extents[] = {Extent::Element, Extent::Row, Extent::Column, Extent::Batch,
                                        Extent::Element, Extent::Row, Extent::Column};
   const int64_t values = shape.count(extents[static_cast<size_t>(kind)]);
@@ -43,14 +43,14 @@ void PassDomain::add(const TensorShape &shape) {
   firstLeaves.push_back(leaves() + (values + UPD_LEAF_ELEMENTS - 1) / UPD_LEAF_ELEMENTS);
 }
 
-size_t PassDomain::threadsFor(int64_t cost, const upd_pool &pool) {
+size_t SweepDomain::threadsFor(int64_t cost, const upd_pool &pool) {
   if (cost < inlineCost)
     return 1;
   return static_cast<size_t>(
       std::clamp<int64_t>(pool.thread_count(pool.pool), 1, cost / threadCost));
 }
 
-const StepPartition &PassDomain::parts(size_t begin, size_t end, const upd_pool &pool) {
+const StepPartition &SweepDomain::parts(size_t begin, size_t end, const upd_pool &pool) {
   const bool isOther = partition.parts() == 0 || begin != partitionBegin || end != partitionEnd;
   if (isOther) {
     partitionBegin = begin;

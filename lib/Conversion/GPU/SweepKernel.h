@@ -1,28 +1,28 @@
-//===- PassKernel.h - Builds the kernel of one pass ---------------------------------*- C++ -*-===//
-// Threads that process a chunk together have adjacent vectors of elements. A pass that only updates
-// elements uses a block per chunk, with vectors as wide as its accesses. Any other pass uses a warp
-// per chunk, with four elements per vector. The lanes of the reduction tree of docs/dialect.md are
-// then the elements of the warp's vectors, and its threads exchange values for every level above
-// them. A warp processes rows in the order of the tree, and each thread has the same columns in all
-// rows. A warp also processes blocks that share a scale.
+//===- SweepKernel.h - Builds the kernel of one sweep -------------------------------*- C++ -*-===//
+// Threads that process a chunk together have adjacent vectors of elements. A sweep that only
+// updates elements uses a block per chunk, with vectors as wide as its accesses. Any other sweep
+// uses a warp per chunk, with four elements per vector. The lanes of the reduction tree of
+// docs/dialect.md are then the elements of the warp's vectors, and its threads exchange values for
+// every level above them. A warp processes rows in the order of the tree, and each thread has the
+// same columns in all rows. A warp also processes blocks that share a scale.
 
 #ifndef UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
 #define UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
 
 #include "../KernelMemory.h"
-#include "../PassAccess.h"
+#include "../SweepAccess.h"
 #include "GPUKernels.h"
 
 namespace updraft {
 
-class PassKernel : PassAccess {
+class SweepKernel : SweepAccess {
 public:
-  PassKernel(const mlir::OpBuilder &outer, const PlanInterface &interface, PassOp pass,
-             unsigned accessBytes);
+  SweepKernel(const mlir::OpBuilder &outer, const PlanInterface &interface, SweepOp sweep,
+              unsigned accessBytes);
   mlir::LogicalResult build(unsigned index);
 
 private:
-  // PassKernel.cpp: the kernel, and the loads for a chunk.
+  // SweepKernel.cpp: the kernel, and the loads for a chunk.
   void describe(mlir::gpu::GPUFuncOp kernel);
   void chunkLoop(mlir::gpu::GPUFuncOp kernel);
   void chunkAt(mlir::Value number, mlir::gpu::GPUFuncOp kernel);

@@ -1,5 +1,5 @@
-//===- PassDrafts.h - The passes of a plan ------------------------------------------*- C++ -*-===//
-// Decides what each pass over data computes, before any pass is created.
+//===- SweepDrafts.h - The sweeps of a plan -----------------------------------------*- C++ -*-===//
+// Decides what each sweep over data computes, before any sweep is created.
 
 #ifndef UPDRAFT_TRANSFORMS_PASSDRAFTS_H
 #define UPDRAFT_TRANSFORMS_PASSDRAFTS_H
@@ -11,12 +11,12 @@
 
 namespace updraft {
 
-/// A pass over data that has not been created yet.
-struct PassDraft {
+/// A sweep over data that has not been created yet.
+struct SweepDraft {
   Extent over;
   unsigned stage;
   llvm::SmallVector<ReduceOp> reductions = {};
-  llvm::SmallVector<mlir::Value> made = {}; ///< values that later passes read
+  llvm::SmallVector<mlir::Value> made = {}; ///< values that later sweeps read
   /// The parameter or a state, and its next value.
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> writes = {};
   Slice slice = {};
@@ -25,9 +25,9 @@ struct PassDraft {
   llvm::SmallVector<mlir::Value> roots() const;
 };
 
-/// Returns the passes of a rule's plan in execution order, which is the order of their stages.
-std::vector<PassDraft> draftPasses(RuleOp rule, const ExtentAnalysis &extents,
-                                   const StageAnalysis &stages, llvm::ArrayRef<EarlyStore> stores);
+/// Returns the sweeps of a rule's plan in execution order, which is the order of their stages.
+std::vector<SweepDraft> draftSweeps(RuleOp rule, const ExtentAnalysis &extents,
+                                    const StageAnalysis &stages, llvm::ArrayRef<EarlyStore> stores);
 
 } // namespace updraft
 

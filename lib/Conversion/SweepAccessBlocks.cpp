@@ -1,7 +1,7 @@
-//===- PassAccessBlocks.cpp - Blocks that share a scale, on every target ----------------------===//
+//===- SweepAccessBlocks.cpp - Blocks that share a scale, on every target ---------------------===//
 
 #include "KernelMemory.h"
-#include "PassAccess.h"
+#include "SweepAccess.h"
 #include "Updraft/IR/StorageSize.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace updraft {
 
-SmallVector<const StreamAccess *> PassAccess::codedWrites() const {
+SmallVector<const StreamAccess *> SweepAccess::codedWrites() const {
   SmallVector<const StreamAccess *> coded;
   for (const StreamAccess &stream : writes)
     if (stream.blocks)
@@ -17,42 +17,42 @@ SmallVector<const StreamAccess *> PassAccess::codedWrites() const {
   return coded;
 }
 
-Value PassAccess::quantBlocksIn(Value count) {
+Value SweepAccess::quantBlocksIn(Value count) {
   Value rounded = arith::AddIOp::create(builder, loc, count, constantI64(quantBlockElements - 1));
   return arith::ShRUIOp::create(builder, loc, rounded,
                                 constantI64(llvm::Log2_64(quantBlockElements)));
 }
 
-Value PassAccess::scaleAddress(const StreamAccess &stream, Value block) {
+Value SweepAccess::scaleAddress(const StreamAccess &stream, Value block) {
   return elementPointer(builder, loc, builder.getF32Type(), stream.scales, block);
 }
 
-BlockedStorage::Decoding PassAccess::decodingOf(const StreamAccess &stream, Value block) {
+BlockedStorage::Decoding SweepAccess::decodingOf(const StreamAccess &stream, Value block) {
   Value scale = loadElements(builder, stream.stream.getLoc(), builder.getF32Type(),
                              scaleAddress(stream, block));
   return stream.blocks->decodingOf(builder, loc, scale);
 }
 
-BlockedStorage::Decoding PassAccess::splat(const BlockedStorage::Decoding &decoding) {
+BlockedStorage::Decoding SweepAccess::splat(const BlockedStorage::Decoding &decoding) {
   return {splat(decoding.bias, vectorLanes), splat(decoding.unit, vectorLanes)};
 }
 
-BlockedStorage::Encoding PassAccess::splat(BlockedStorage::Encoding encoding) {
+BlockedStorage::Encoding SweepAccess::splat(BlockedStorage::Encoding encoding) {
   for (Value *part :
        {&encoding.codePerValue, &encoding.offset, &encoding.codeBits, &encoding.least})
     *part = splat(*part, vectorLanes);
   return encoding;
 }
 
-BlockedStorage::Extremes PassAccess::noExtremes(unsigned lanes) {
+BlockedStorage::Extremes SweepAccess::noExtremes(unsigned lanes) {
   auto constant = [&](int32_t value) {
     return splat(arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value)), lanes);
   };
   return {constant(0), constant(0), constant(-1)};
 }
 
-BlockedStorage::Extremes PassAccess::withBits(BlockedStorage::Extremes extremes, Value low,
-                                              Value high) {
+BlockedStorage::Extremes SweepAccess::withBits(BlockedStorage::Extremes extremes, Value low,
+                                               Value high) {
   if (extremes.positive)
     extremes.positive = arith::MaxSIOp::create(builder, loc, extremes.positive, low);
   extremes.negative = arith::MaxUIOp::create(builder, loc, extremes.negative, low);
@@ -60,8 +60,8 @@ BlockedStorage::Extremes PassAccess::withBits(BlockedStorage::Extremes extremes,
   return extremes;
 }
 
-BlockedStorage::Extremes PassAccess::withBits(BlockedStorage::Extremes extremes, Value bits,
-                                              Value mask, unsigned lanes) {
+BlockedStorage::Extremes SweepAccess::withBits(BlockedStorage::Extremes extremes, Value bits,
+                                               Value mask, unsigned lanes) {
   if (!mask)
     return withBits(extremes, bits, bits);
   BlockedStorage::Extremes none = noExtremes(lanes);
@@ -70,7 +70,7 @@ BlockedStorage::Extremes PassAccess::withBits(BlockedStorage::Extremes extremes,
   return withBits(extremes, low, high);
 }
 
-BlockedStorage::Extremes PassAccess::reduced(BlockedStorage::Extremes extremes) {
+BlockedStorage::Extremes SweepAccess::reduced(BlockedStorage::Extremes extremes) {
   auto reduce = [&](Value &value, vector::CombiningKind kind) {
     if (value)
       value = vector::ReductionOp::create(builder, loc, kind, value);

@@ -1,7 +1,7 @@
-//===- PassKernel.cpp - R_pass0 on a GPU ------------------------------------------------------===//
+//===- SweepKernel.cpp - R_sweep0 on a GPU ----------------------------------------------------===//
 // Builds the kernel, the loop over a thread's chunks, and the loads for each chunk.
 
-#include "PassKernel.h"
+#include "SweepKernel.h"
 
 #include "../ValueNames.h"
 #include "../VectorBody.h"
@@ -17,32 +17,32 @@ namespace updraft {
 constexpr unsigned lanesPerThread = unsigned(UPD_LANES) / UPD_GPU_WARP_THREADS;
 constexpr unsigned mostBytesLoaded = 128; // in registers, by one thread at once
 
-static bool hasBlocks(PassOp pass) {
+static bool hasBlocks(SweepOp sweep) {
   auto isBlocked = [](Value stream) {
     return isa<BlockedType>(cast<StreamType>(stream.getType()).getStorage());
   };
-  return llvm::any_of(pass.getReads(), isBlocked) || llvm::any_of(pass.getWrites(), isBlocked);
+  return llvm::any_of(sweep.getReads(), isBlocked) || llvm::any_of(sweep.getWrites(), isBlocked);
 }
 
-static bool isByWarps(PassOp pass) {
-  return !pass.getReductions().empty() || pass.runsByRows() || pass.runsByBatches() ||
-         hasBlocks(pass);
+static bool isByWarps(SweepOp sweep) {
+  return !sweep.getReductions().empty() || sweep.runsByRows() || sweep.runsByBatches() ||
+         hasBlocks(sweep);
 }
 
 // Returns the number of elements in a thread's vector. If threads only update elements, this is one
 // access to the widest stream, limited by the available registers.
-static unsigned vectorLanesOf(PassOp pass, unsigned accessBytes) {
-  if (isByWarps(pass))
+static unsigned vectorLanesOf(SweepOp sweep, unsigned accessBytes) {
+  if (isByWarps(sweep))
     return lanesPerThread;
   unsigned widest = 1, bytes = 0;
-  for (ValueRange streams : {ValueRange(pass.getReads()), ValueRange(pass.getWrites()),
-                             ValueRange(pass.getTemporaries())})
+  for (ValueRange streams : {ValueRange(sweep.getReads()), ValueRange(sweep.getWrites()),
+                             ValueRange(sweep.getTemporaries())})
     for (Value stream : streams) {
       Type storage = cast<StreamType>(stream.getType()).getStorage();
       if (const StorageConversion *conversion = StorageConversion::find(storage))
-        widest = std::max(widest, elementBytes(conversion->memoryType(pass.getContext())));
+        widest = std::max(widest, elementBytes(conversion->memoryType(sweep.getContext())));
     }
-  for (Value argument : pass.getBody().getArguments().take_back(pass.getReads().size()))
+  for (Value argument : sweep.getBody().getArguments().take_back(sweep.getReads().size()))
     bytes += elementBytes(argument.getType());
   unsigned lanes = accessBytes / widest;
   while (lanes > 1 && lanes * bytes > mostBytesLoaded)
@@ -50,10 +50,10 @@ static unsigned vectorLanesOf(PassOp pass, unsigned accessBytes) {
   return lanes;
 }
 
-PassKernel::PassKernel(const OpBuilder &outer, const PlanInterface &interface, PassOp pass,
-                       unsigned accessBytes)
-    : PassAccess(outer, interface, pass, vectorLanesOf(pass, accessBytes)),
-      accessBytes(accessBytes), byWarps(isByWarps(pass)), byQuantBlocks(hasBlocks(pass)) {}
+SweepKernel::SweepKernel(const OpBuilder &outer, const PlanInterface &interface, SweepOp sweep,
+                         unsigned accessBytes)
+    : SweepAccess(outer, interface, sweep, vectorLanesOf(sweep, accessBytes)),
+      accessBytes(accessBytes), byWarps(isByWarps(sweep)), byQuantBlocks(hasBlocks(sweep)) {}
 
 // Without a hint, ptxas may assign so few registers to such kernels that values spill to memory.
 static void allowRegisters(gpu::GPUFuncOp kernel) {
@@ -61,11 +61,11 @@ static void allowRegisters(gpu::GPUFuncOp kernel) {
   kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(2));
 }
 
-LogicalResult PassKernel::build(unsigned index) {
-  if (failed(checkVectorizable(pass)) || failed(findStreams()))
+LogicalResult SweepKernel::build(unsigned index) {
+  if (failed(checkVectorizable(sweep)) || failed(findStreams()))
     return failure();
   Type pointer = globalPointer(builder.getContext());
-  auto kernel = startKernel(builder, interface, "_pass" + Twine(index),
+  auto kernel = startKernel(builder, interface, "_sweep" + Twine(index),
                             {{"chunks", pointer},
                              {"count", i64},
                              {"streams", pointer},
@@ -80,7 +80,7 @@ LogicalResult PassKernel::build(unsigned index) {
   return success();
 }
 
-void PassKernel::describe(gpu::GPUFuncOp kernel) {
+void SweepKernel::describe(gpu::GPUFuncOp kernel) {
   SmallVector<int64_t> bytes(interface.streamCount()), extents(interface.streamCount());
   for (auto [stream, index] : interface.streamIndex) {
     auto type = cast<StreamType>(stream.getType());
@@ -109,7 +109,7 @@ void PassKernel::describe(gpu::GPUFuncOp kernel) {
 }
 
 // Distributes chunks over blocks or warps with a fixed stride.
-void PassKernel::chunkLoop(gpu::GPUFuncOp kernel) {
+void SweepKernel::chunkLoop(gpu::GPUFuncOp kernel) {
   OpBuilder::InsertionGuard guard(builder);
   ThreadPlace place = ThreadPlace::of(builder, loc);
   member =
@@ -131,7 +131,7 @@ void PassKernel::chunkLoop(gpu::GPUFuncOp kernel) {
   chunkAt(loop.getInductionVar(), kernel);
 }
 
-void PassKernel::chunkAt(Value number, gpu::GPUFuncOp kernel) {
+void SweepKernel::chunkAt(Value number, gpu::GPUFuncOp kernel) {
   Type i32 = builder.getI32Type(), byte = builder.getI8Type();
   Value chunk = elementPointer(builder, loc, byte, kernel.getArgument(0),
                                multiply(number, constantI64(sizeof(upd_gpu_chunk))));
@@ -182,9 +182,9 @@ void PassKernel::chunkAt(Value number, gpu::GPUFuncOp kernel) {
     update(length, aligned);
 }
 
-LogicalResult buildPassKernel(OpBuilder &builder, const PlanInterface &interface, PassOp pass,
-                              unsigned index, unsigned accessBytes) {
-  return PassKernel(builder, interface, pass, accessBytes).build(index);
+LogicalResult buildSweepKernel(OpBuilder &builder, const PlanInterface &interface, SweepOp sweep,
+                               unsigned index, unsigned accessBytes) {
+  return SweepKernel(builder, interface, sweep, accessBytes).build(index);
 }
 
 } // namespace updraft

@@ -1,6 +1,6 @@
-//===- PassAccess.cpp - Access to the kernel's arguments from a pass ------------------------===//
+//===- SweepAccess.cpp - Access to the kernel's arguments from a sweep ------------------------===//
 
-#include "PassAccess.h"
+#include "SweepAccess.h"
 
 #include "KernelMemory.h"
 #include "ValueNames.h"
@@ -12,23 +12,23 @@ using namespace mlir;
 
 namespace updraft {
 
-PassAccess::PassAccess(const OpBuilder &outer, const PlanInterface &interface, PassOp pass,
-                       unsigned vectorLanes)
-    : builder(outer), interface(interface), pass(pass), loc(unnamed(pass.getLoc())),
-      vectorLanes(vectorLanes), i64(builder.getI64Type()), byRows(pass.runsByRows()),
-      byBatches(pass.runsByBatches()) {}
+SweepAccess::SweepAccess(const OpBuilder &outer, const PlanInterface &interface, SweepOp sweep,
+                         unsigned vectorLanes)
+    : builder(outer), interface(interface), sweep(sweep), loc(unnamed(sweep.getLoc())),
+      vectorLanes(vectorLanes), i64(builder.getI64Type()), byRows(sweep.runsByRows()),
+      byBatches(sweep.runsByBatches()) {}
 
-FailureOr<StreamAccess> PassAccess::findStream(Value stream) {
+FailureOr<StreamAccess> SweepAccess::findStream(Value stream) {
   Type storage = cast<StreamType>(stream.getType()).getStorage();
   if (const StorageConversion *conversion = StorageConversion::find(storage))
     return StreamAccess{stream, conversion};
   if (auto blocked = dyn_cast<BlockedType>(storage))
     return StreamAccess{stream, nullptr, BlockedStorage(blocked.getQuantisation())};
-  return pass.emitOpError() << "has a stream of " << storage
-                            << ", a CPU stores `f32`, `f64`, `bf16`, `f16`, `i8` and blocks";
+  return sweep.emitOpError() << "has a stream of " << storage
+                             << ", a CPU stores `f32`, `f64`, `bf16`, `f16`, `i8` and blocks";
 }
 
-LogicalResult PassAccess::findStreams() {
+LogicalResult SweepAccess::findStreams() {
   auto findAll = [&](ValueRange streams, SmallVectorImpl<StreamAccess> &result) {
     for (Value stream : streams) {
       FailureOr<StreamAccess> access = findStream(stream);
@@ -38,10 +38,10 @@ LogicalResult PassAccess::findStreams() {
     }
     return success();
   };
-  if (failed(findAll(pass.getReads(), reads)) || failed(findAll(pass.getWrites(), writes)) ||
-      failed(findAll(pass.getTemporaries(), writes)))
+  if (failed(findAll(sweep.getReads(), reads)) || failed(findAll(sweep.getWrites(), writes)) ||
+      failed(findAll(sweep.getTemporaries(), writes)))
     return failure();
-  for (auto [reduction, result] : llvm::zip(pass.getReductionRange(), pass.getResults())) {
+  for (auto [reduction, result] : llvm::zip(sweep.getReductionRange(), sweep.getResults())) {
     ReductionAccess &access = reductions.emplace_back(ReductionAccess{reduction, {}});
     if (!isa<StreamType>(result.getType()))
       continue;
@@ -53,7 +53,7 @@ LogicalResult PassAccess::findStreams() {
   return success();
 }
 
-SmallVector<StreamAccess *> PassAccess::allStreams() {
+SmallVector<StreamAccess *> SweepAccess::allStreams() {
   SmallVector<StreamAccess *> all;
   for (SmallVector<StreamAccess> *streams : {&reads, &writes})
     for (StreamAccess &stream : *streams)
@@ -64,8 +64,8 @@ SmallVector<StreamAccess *> PassAccess::allStreams() {
   return all;
 }
 
-void PassAccess::loadScalars(Value row) {
-  for (auto [scalar, argument] : llvm::zip(pass.getScalars(), pass.getBody().getArguments())) {
+void SweepAccess::loadScalars(Value row) {
+  for (auto [scalar, argument] : llvm::zip(sweep.getScalars(), sweep.getBody().getArguments())) {
     auto index = static_cast<int32_t>(interface.rowIndex.lookup(scalar));
     Value address = elementPointer(builder, loc, interface.compute, row, index);
     Value value = loadElements(builder, argument.getLoc(), interface.compute, address);
@@ -87,7 +87,7 @@ static std::string nameOf(Value stream) {
 }
 
 // Loads the addresses of a tensor's streams, once for streams that are both read and written.
-void PassAccess::loadBases(Value pointers) {
+void SweepAccess::loadBases(Value pointers) {
   Type pointer = pointers.getType();
   auto loadAt = [&](unsigned index, const std::string &name) {
     return loadElements(
@@ -107,9 +107,9 @@ void PassAccess::loadBases(Value pointers) {
   }
 }
 
-// Loads the fields of the `upd_site` of tensor `number` that the pass uses.
-void PassAccess::loadSite(Value sites, Value number) {
-  bool isRandom = !pass.getBody().front().getOps<RandomOp>().empty();
+// Loads the fields of the `upd_site` of tensor `number` that the sweep uses.
+void SweepAccess::loadSite(Value sites, Value number) {
+  bool isRandom = !sweep.getBody().front().getOps<RandomOp>().empty();
   bool isMatrix = byRows || byBatches;
   if (!isRandom && !isMatrix)
     return;
@@ -131,8 +131,8 @@ void PassAccess::loadSite(Value sites, Value number) {
 }
 
 // Loads the values of one row or batch.
-void PassAccess::loadUniforms(Extent over, Value index) {
-  auto blockArguments = pass.getBody().getArguments().drop_front(scalars.size());
+void SweepAccess::loadUniforms(Extent over, Value index) {
+  auto blockArguments = sweep.getBody().getArguments().drop_front(scalars.size());
   for (auto [stream, argument] : llvm::zip_equal(reads, blockArguments)) {
     if (stream.over() != over)
       continue;
@@ -144,12 +144,12 @@ void PassAccess::loadUniforms(Extent over, Value index) {
   }
 }
 
-SmallVector<Value> PassAccess::uniformArguments(unsigned lanes) const {
+SmallVector<Value> SweepAccess::uniformArguments(unsigned lanes) const {
   return llvm::map_to_vector(
       scalars, [&](const Uniform &scalar) { return lanes == 1 ? scalar.scalar : scalar.vector; });
 }
 
-Value PassAccess::randomBits(RandomOp op, Value index, unsigned lanes) {
+Value SweepAccess::randomBits(RandomOp op, Value index, unsigned lanes) {
   if (lanes > 1) {
     auto laneNumbers = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
     Value lane = arith::ConstantOp::create(builder, loc, builder.getI64VectorAttr(laneNumbers));
@@ -158,14 +158,14 @@ Value PassAccess::randomBits(RandomOp op, Value index, unsigned lanes) {
   return philoxBits(builder, loc, site, index, op.getStream());
 }
 
-Value PassAccess::splat(Value scalar, unsigned lanes) {
+Value SweepAccess::splat(Value scalar, unsigned lanes) {
   if (lanes == 1)
     return scalar;
   return vector::BroadcastOp::create(builder, scalar.getLoc(), laneType(scalar.getType(), lanes),
                                      scalar);
 }
 
-Value PassAccess::addressOf(const StreamAccess &stream, Value index) {
+Value SweepAccess::addressOf(const StreamAccess &stream, Value index) {
   Type element =
       stream.storage ? stream.storage->memoryType(builder.getContext()) : Type(builder.getI8Type());
   return elementPointer(builder, loc, element, stream.base, index);

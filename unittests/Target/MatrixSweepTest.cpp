@@ -1,5 +1,5 @@
-//===- MatrixPassTest.cpp - Passes by rows, bit for bit ---------------------------------------===//
-// Reductions over rows and columns, values computed from them, and a pass that uses these for
+//===- MatrixSweepTest.cpp - Sweeps by rows, bit for bit --------------------------------------===//
+// Reductions over rows and columns, values computed from them, and a sweep that uses these for
 // elements, for shapes around those of vectors, lanes and blocks.
 
 #include "JitPlan.h"
@@ -17,7 +17,7 @@ using namespace updraft::test;
 namespace {
 
 // Streams: param, grad, a row state, a column state; then the temporaries: the sums and maxima of
-// rows and of columns, and the results of the second pass.
+// rows and of columns, and the results of the second sweep.
 const char *const text = R"(updraft.plan @R compute f32 matrix {
   %p = updraft.stream "param" : !updraft.stream<STORED>
   %g = updraft.stream "grad" : !updraft.stream<STORED>
@@ -34,7 +34,7 @@ const char *const text = R"(updraft.plan @R compute f32 matrix {
     %half = arith.constant 0.5 : f32
     updraft.yield %half : f32
   }
-  %r:6 = updraft.pass scalars(%k : f32) reads(%g : !updraft.stream<STORED>)
+  %r:6 = updraft.sweep scalars(%k : f32) reads(%g : !updraft.stream<STORED>)
       reduces [#updraft.reduction<sum over row>, #updraft.reduction<sum over tensor>,
                #updraft.reduction<max over row>, #updraft.reduction<sum over column>,
                #updraft.reduction<max over column>, #updraft.reduction<max over group>]
@@ -46,7 +46,7 @@ const char *const text = R"(updraft.plan @R compute f32 matrix {
     %s = arith.mulf %w, %w : f64
     updraft.store reduce(%s, %s, %w, %s, %w, %w)
   }
-  %t:2 = updraft.pass over row reads(%r#0, %rs : !updraft.stream<f64, row>, !updraft.stream<bf16, row>)
+  %t:2 = updraft.sweep over row reads(%r#0, %rs : !updraft.stream<f64, row>, !updraft.stream<bf16, row>)
       writes(%rs : !updraft.stream<bf16, row>)
       reduces [#updraft.reduction<sum over tensor>] -> f64, !updraft.stream<f32, row> {
   ^bb0(%sum: f64, %state: f32):
@@ -55,7 +55,7 @@ const char *const text = R"(updraft.plan @R compute f32 matrix {
     %2 = arith.extf %1 : f32 to f64
     updraft.store %1 : f32 reduce(%2) make(%1 : f32)
   }
-  %n = updraft.pass scalars(%k : f32)
+  %n = updraft.sweep scalars(%k : f32)
       reads(%p, %t#1, %r#3, %cs, %rs : !updraft.stream<STORED>, !updraft.stream<f32, row>,
             !updraft.stream<f64, column>, !updraft.stream<f32, column>, !updraft.stream<bf16, row>)
       writes(%p : !updraft.stream<STORED>) reduces [#updraft.reduction<sum over tensor>] -> f64 {
@@ -129,9 +129,9 @@ std::vector<double> interleaved(const std::vector<double> &first,
   return withGuard(result);
 }
 
-class MatrixPasses {
+class MatrixSweeps {
 public:
-  MatrixPasses(const JitPlan &plan, Matrix &matrix) : plan(plan), matrix(matrix) {}
+  MatrixSweeps(const JitPlan &plan, Matrix &matrix) : plan(plan), matrix(matrix) {}
 
   void expectReductions() {
     std::vector<double> squares;
@@ -156,7 +156,7 @@ public:
               bitsOf(withGuard(columnPartials(ReductionKind::max, matrix.grads, shape))));
   }
 
-  void expectRowPass() {
+  void expectRowSweep() {
     size_t rows = matrix.made.size() - 1;
     std::vector<uint16_t> expectedState = matrix.rowState;
     std::vector<float> expectedMade(rows + 1, -7.0f);
@@ -174,7 +174,7 @@ public:
     EXPECT_EQ(matrix.rowState, expectedState);
   }
 
-  void expectElementPass() {
+  void expectElementSweep() {
     MatrixShape shape = matrix.shape;
     std::vector<double> expected;
     for (int64_t i = 0; i < shape.elements(); ++i) {
@@ -195,11 +195,11 @@ public:
   }
 
 private:
-  void run(size_t pass, upd_range range, double *partials) {
+  void run(size_t sweep, upd_range range, double *partials) {
     const float row[] = {0, 0.5f};
     std::vector<void *> streams = matrix.streams();
     const upd_site site = matrix.site();
-    plan.passes[pass](row, streams.data(), &range, 1, partials, &site);
+    plan.sweeps[sweep](row, streams.data(), &range, 1, partials, &site);
   }
 
   const JitPlan &plan;
@@ -212,26 +212,26 @@ const MatrixShape shapes[] = {{1, 1, 1},    {1, 1, 300}, {2, 3, 5},    {1, 64, 1
 
 } // namespace
 
-TEST(MatrixPassTest, EveryShapeGivesTheBitsOfTheTree) {
+TEST(MatrixSweepTest, EveryShapeGivesTheBitsOfTheTree) {
   for (const CPUTarget &target : allLoopShapes())
     for (const StorageFormat *stored : {&f32, &bf16, &f64}) {
       JitPlan plan(substitute(text, {{"STORED", stored->name}}), target);
-      ASSERT_EQ(plan.passes.size(), 3u);
+      ASSERT_EQ(plan.sweeps.size(), 3u);
       for (MatrixShape shape : shapes) {
         SCOPED_TRACE(testing::Message()
                      << shape.batches << " x " << shape.rows << " x " << shape.columns << " "
                      << stored->name << ", " << target.vectorBits << " bits"
                      << (target.maskRemainder ? ", masked" : ""));
         Matrix matrix(*stored, shape);
-        MatrixPasses passes(plan, matrix);
-        passes.expectReductions();
-        passes.expectRowPass();
-        passes.expectElementPass();
+        MatrixSweeps sweeps(plan, matrix);
+        sweeps.expectReductions();
+        sweeps.expectRowSweep();
+        sweeps.expectElementSweep();
       }
     }
 }
 
-TEST(MatrixPassTest, HasTheHostFunctionsOfItsRule) {
+TEST(MatrixSweepTest, HasTheHostFunctionsOfItsRule) {
   JitPlan plan(substitute(text, {{"STORED", "f32"}}), CPUTarget::host());
   EXPECT_TRUE(plan.initial);
   EXPECT_TRUE(plan.validate);

@@ -1,4 +1,4 @@
-//===- PassFunctionTest.cpp - The loop of a pass: sizes, alignment, bounds --------------------===//
+//===- SweepFunctionTest.cpp - The loop of a sweep: sizes, alignment, bounds ------------------===//
 // Momentum with every storage type of the state, for sizes around the vector's, starts that are
 // aligned to one element only, and leaves in the middle of a tensor.
 
@@ -35,7 +35,7 @@ std::string momentumPlan(const StorageFormat &compute, const StorageFormat &stor
     %scale = arith.constant 0.25 : COMPUTE
     updraft.yield %scale, %f : COMPUTE, i1
   }
-  updraft.pass scalars(%k#0, %k#1 : COMPUTE, i1)
+  updraft.sweep scalars(%k#0, %k#1 : COMPUTE, i1)
       reads(%p, %g, %m : !updraft.stream<STORED>, !updraft.stream<STORED>, !updraft.stream<STATE>)
       writes(%p, %m : !updraft.stream<STORED>, !updraft.stream<STATE>) {
   ^bb0(%s: COMPUTE, %f: i1, %pe: COMPUTE, %ge: COMPUTE, %me: COMPUTE):
@@ -76,7 +76,7 @@ void expectMomentum(const StorageFormat &compute, const StorageFormat &stored,
   std::string text = momentumPlan(compute, stored, state);
   for (const CPUTarget &target : runnableTargets()) {
     JitPlan plan(text, target);
-    if (!plan.pass)
+    if (!plan.sweep)
       return;
     for (size_t count : {0, 1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 1003})
       for (size_t offset : {0, 1, 3})
@@ -100,7 +100,7 @@ void expectMomentum(const StorageFormat &compute, const StorageFormat &stored,
           T row[] = {T(0), scale, T(first ? 1 : 0)};
           void *streams[] = {param.data(), grad.data(), momentum.data()};
           const upd_range range{int64_t(begin), int64_t(begin + count)};
-          plan.pass(row, streams, &range, 1, nullptr, nullptr);
+          plan.sweep(row, streams, &range, 1, nullptr, nullptr);
           ASSERT_EQ(param.memory, expectedParam.memory)
               << count << " elements, offset " << offset << ", " << target.vectorBits << " bits";
           ASSERT_EQ(momentum.memory, expectedMomentum.memory)
@@ -112,30 +112,30 @@ void expectMomentum(const StorageFormat &compute, const StorageFormat &stored,
 
 } // namespace
 
-TEST(PassFunctionTest, MomentumInF32) {
+TEST(SweepFunctionTest, MomentumInF32) {
   for (const StorageFormat *stored : allFormats())
     for (const StorageFormat *state : allFormats())
       expectMomentum<float>(f32, *stored, *state);
 }
 
-TEST(PassFunctionTest, MomentumInF64) {
+TEST(SweepFunctionTest, MomentumInF64) {
   for (const StorageFormat *stored : allFormats())
     for (const StorageFormat *state : allFormats())
       expectMomentum<double>(f64, *stored, *state);
 }
 
-TEST(PassFunctionTest, StreamsMayBeTheSameTensor) {
+TEST(SweepFunctionTest, StreamsMayBeTheSameTensor) {
   std::string text = momentumPlan(f32, f32, f32);
   for (const CPUTarget &target : runnableTargets()) {
     JitPlan plan(text, target);
-    ASSERT_TRUE(plan.pass);
+    ASSERT_TRUE(plan.sweep);
     std::vector<float> values(33), state(33, 0.0f);
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = float(i);
     float row[] = {0, 0.5f, 1};
     void *streams[] = {values.data(), values.data(), state.data()};
     const upd_range range{0, 33};
-    plan.pass(row, streams, &range, 1, nullptr, nullptr);
+    plan.sweep(row, streams, &range, 1, nullptr, nullptr);
     for (size_t i = 0; i < values.size(); ++i) {
       EXPECT_EQ(values[i], float(i) - 0.5f * float(i));
       EXPECT_EQ(state[i], float(i));
@@ -143,7 +143,7 @@ TEST(PassFunctionTest, StreamsMayBeTheSameTensor) {
   }
 }
 
-TEST(PassFunctionTest, RefusesOperationsThatCPUsCannotVectorize) {
+TEST(SweepFunctionTest, RefusesOperationsThatCPUsCannotVectorize) {
   for (const char *operation : {"math.sin %x", "arith.remf %x, %x"}) {
     std::string message = loweringError(substitute(R"(updraft.plan @R compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>
@@ -154,7 +154,7 @@ TEST(PassFunctionTest, RefusesOperationsThatCPUsCannotVectorize) {
   updraft.validate() messages [] {
     updraft.yield
   }
-  updraft.pass reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
+  updraft.sweep reads(%g : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
   ^bb0(%x: f32):
     %y = OPERATION : f32
     updraft.store %y : f32
@@ -163,16 +163,16 @@ TEST(PassFunctionTest, RefusesOperationsThatCPUsCannotVectorize) {
                                                    {{"OPERATION", operation}}));
     std::string name = std::string(operation).substr(0, std::string(operation).find(' '));
     EXPECT_EQ(message, "'" + name +
-                           "' op has no vector instructions, and a pass calls no library; expand "
+                           "' op has no vector instructions, and a sweep calls no library; expand "
                            "it with `updraft-expand-math`\n");
   }
 }
 
-TEST(PassFunctionTest, RunsOverOneRangeOfEachTensor) {
+TEST(SweepFunctionTest, RunsOverOneRangeOfEachTensor) {
   std::string text = momentumPlan(f32, f32, f32);
   for (const CPUTarget &target : runnableTargets()) {
     JitPlan plan(text, target);
-    ASSERT_TRUE(plan.pass);
+    ASSERT_TRUE(plan.sweep);
     const std::vector<int64_t> sizes = {17, 0, 3, 64};
     std::vector<std::vector<float>> tensors;
     std::vector<void *> streams;
@@ -186,7 +186,7 @@ TEST(PassFunctionTest, RunsOverOneRangeOfEachTensor) {
     for (std::vector<float> &tensor : tensors)
       streams.push_back(tensor.data());
     const float row[] = {0, 0.5f, 0};
-    plan.pass(row, streams.data(), ranges.data(), int64_t(ranges.size()), nullptr, nullptr);
+    plan.sweep(row, streams.data(), ranges.data(), int64_t(ranges.size()), nullptr, nullptr);
     for (size_t i = 0; i < ranges.size(); ++i)
       for (int64_t j = 0; j < sizes[i]; ++j) {
         const bool inside = j < ranges[i].end;

@@ -1,10 +1,10 @@
-//===- PassElements.cpp - The loop of a pass over a sequence of elements ----------------------===//
+//===- SweepElements.cpp - The loop of a sweep over a sequence of elements --------------------===//
 // Visits whole vectors, then the remainder: one iteration with masked accesses, or a loop of single
 // elements.
 
 #include "KernelMemory.h"
-#include "PassBuilder.h"
 #include "StorageTypes.h"
+#include "SweepBuilder.h"
 #include "ValueNames.h"
 #include "VectorBody.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 namespace updraft {
 
 // Visits elements [lower, upper).
-void PassBuilder::elementLoop(Value lower, Value upper, const LoopOrigin &origin) {
+void SweepBuilder::elementLoop(Value lower, Value upper, const LoopOrigin &origin) {
   forElements(lower, upper, elementsPerVector, [&](Value number, unsigned lanes, Value mask) {
     if (pairs && lanes == elementsPerVector)
       computePairsAt(number, mask);
@@ -25,7 +25,7 @@ void PassBuilder::elementLoop(Value lower, Value upper, const LoopOrigin &origin
   });
 }
 
-void PassBuilder::forElements(Value lower, Value upper, unsigned perVector, Elements body) {
+void SweepBuilder::forElements(Value lower, Value upper, unsigned perVector, Elements body) {
   Value length = arith::SubIOp::create(builder, loc, upper, lower);
   Value whole = arith::AndIOp::create(builder, loc, length, constantI64(-int64_t(perVector)));
   Value middle = arith::AddIOp::create(builder, loc, lower, whole);
@@ -36,7 +36,7 @@ void PassBuilder::forElements(Value lower, Value upper, unsigned perVector, Elem
     elementsIn(middle, upper, constantI64(1), 1, body);
 }
 
-void PassBuilder::elementsIn(Value lower, Value upper, Value step, unsigned lanes, Elements body) {
+void SweepBuilder::elementsIn(Value lower, Value upper, Value step, unsigned lanes, Elements body) {
   OpBuilder::InsertionGuard guard(builder);
   auto loop = scf::ForOp::create(builder, loc, lower, upper, step);
   builder.setInsertionPointToStart(loop.getBody());
@@ -44,7 +44,7 @@ void PassBuilder::elementsIn(Value lower, Value upper, Value step, unsigned lane
   body(loop.getInductionVar(), lanes, {});
 }
 
-void PassBuilder::maskedRemainder(Value start, Value count, unsigned lanes, Elements body) {
+void SweepBuilder::maskedRemainder(Value start, Value count, unsigned lanes, Elements body) {
   OpBuilder::InsertionGuard guard(builder);
   Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, count, constantI64(0));
   auto branch = scf::IfOp::create(builder, loc, some, /*withElseRegion=*/false);
@@ -58,10 +58,10 @@ void PassBuilder::maskedRemainder(Value start, Value count, unsigned lanes, Elem
 }
 
 // Loads the values of `stream` for an iteration, as `type`.
-Value PassBuilder::loadOperand(const StreamAccess &stream, Type type, Value number,
-                               const LoopOrigin &origin, unsigned lanes, Value mask) {
+Value SweepBuilder::loadOperand(const StreamAccess &stream, Type type, Value number,
+                                const LoopOrigin &origin, unsigned lanes, Value mask) {
   Extent over = stream.over();
-  bool ofElements = over == pass.getOver();
+  bool ofElements = over == sweep.getOver();
   if (!ofElements && over != Extent::column) {
     const Uniform &value = uniforms.find(stream.stream)->second;
     return lanes == 1 ? value.scalar : value.vector;
@@ -81,25 +81,25 @@ Value PassBuilder::loadOperand(const StreamAccess &stream, Type type, Value numb
 }
 
 // Computes the elements from `number` on: a whole vector, or its lanes in `mask`.
-void PassBuilder::computeAt(Value number, const LoopOrigin &origin, unsigned lanes, Value mask) {
+void SweepBuilder::computeAt(Value number, const LoopOrigin &origin, unsigned lanes, Value mask) {
   SmallVector<Value> arguments = uniformArguments(lanes);
-  auto blockArguments = pass.getBody().getArguments().drop_front(arguments.size());
+  auto blockArguments = sweep.getBody().getArguments().drop_front(arguments.size());
   for (auto [stream, argument] : llvm::zip_equal(reads, blockArguments))
     arguments.push_back(loadOperand(stream, argument.getType(), number, origin, lanes, mask));
-  SmallVector<Value> results = cloneBody(builder, pass, arguments, lanes, [&](RandomOp op) {
+  SmallVector<Value> results = cloneBody(builder, sweep, arguments, lanes, [&](RandomOp op) {
     return randomBits(op, add(origin.element, number), lanes);
   });
   // The operands of `updraft.store` are in the order: writes, reductions, temporaries.
   ArrayRef<Value> values(results);
-  size_t written = pass.getWrites().size();
+  size_t written = sweep.getWrites().size();
   reduceAt(values.slice(written, reductions.size()), number, origin, mask);
   SmallVector<Value> stored(values.take_front(written));
   llvm::append_range(stored, values.drop_front(written + reductions.size()));
   storeResults(stored, number, origin, mask);
 }
 
-void PassBuilder::storeResults(ValueRange values, Value number, const LoopOrigin &origin,
-                               Value mask) {
+void SweepBuilder::storeResults(ValueRange values, Value number, const LoopOrigin &origin,
+                                Value mask) {
   for (auto [value, stream] : llvm::zip_equal(values, writes)) {
     if (stream.blocks) {
       keepBlockValues(stream, value, number);
@@ -110,7 +110,7 @@ void PassBuilder::storeResults(ValueRange values, Value number, const LoopOrigin
   }
 }
 
-void PassBuilder::reduceAt(ValueRange values, Value number, const LoopOrigin &origin, Value mask) {
+void SweepBuilder::reduceAt(ValueRange values, Value number, const LoopOrigin &origin, Value mask) {
   if (reductions.empty())
     return;
   Value lane = arith::AndIOp::create(builder, loc, number, constantI64(UPD_LANES - 1));
@@ -123,11 +123,11 @@ void PassBuilder::reduceAt(ValueRange values, Value number, const LoopOrigin &or
   }
 }
 
-// Whether the pass may produce a NaN with nonzero bits in its lower half. Streams and prologues
+// Whether the sweep may produce a NaN with nonzero bits in its lower half. Streams and prologues
 // supply no such NaN, and arithmetic returns the NaN of an operand or the processor's own. Only bit
 // casts and constants can produce others.
-static bool makesLongNaNs(PassOp pass) {
-  return llvm::any_of(pass.getBody().front(), [](Operation &op) {
+static bool makesLongNaNs(SweepOp sweep) {
+  return llvm::any_of(sweep.getBody().front(), [](Operation &op) {
     FloatAttr constant;
     if (!matchPattern(&op, m_Constant(&constant)) || !constant.getValue().isNaN())
       return isa<arith::BitcastOp>(op);
@@ -139,7 +139,7 @@ static bool makesLongNaNs(PassOp pass) {
 }
 
 // Computes twice as many elements, in two vectors; only for a flat sequence of bf16.
-void PassBuilder::computePairsAt(Value number, Value mask) {
+void SweepBuilder::computePairsAt(Value number, Value mask) {
   SmallVector<Value> evenArguments = uniformArguments(vectorLanes), oddArguments(evenArguments);
   Type type = laneType(builder.getI16Type(), 2 * vectorLanes);
   for (const StreamAccess &stream : reads) {
@@ -149,9 +149,9 @@ void PassBuilder::computePairsAt(Value number, Value mask) {
     evenArguments.push_back(even);
     oddArguments.push_back(odd);
   }
-  SmallVector<Value> evens = cloneBody(builder, pass, evenArguments, vectorLanes, {});
-  SmallVector<Value> odds = cloneBody(builder, pass, oddArguments, vectorLanes, {});
-  bool shortNaNs = !makesLongNaNs(pass);
+  SmallVector<Value> evens = cloneBody(builder, sweep, evenArguments, vectorLanes, {});
+  SmallVector<Value> odds = cloneBody(builder, sweep, oddArguments, vectorLanes, {});
+  bool shortNaNs = !makesLongNaNs(sweep);
   for (auto [even, odd, stream] : llvm::zip_equal(evens, odds, writes)) {
     Value stored = narrowBFloat16Pairs(builder, loc, even, odd, shortNaNs);
     storeElements(builder, loc, stored, addressOf(stream, number), mask);

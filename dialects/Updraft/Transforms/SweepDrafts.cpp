@@ -1,0 +1,223 @@
+//===- SweepDrafts.cpp - The sweeps of a plan -------------------------------------------------===//
+// In each stage, the sweeps over batches, rows and columns that the sweep over elements needs
+// run before it. If no later sweep needs the value before the step, an existing sweep writes a
+// state over rows or columns; otherwise a separate sweep at the end writes it.
+
+#include "Updraft/Transforms/SweepDrafts.h"
+
+using namespace mlir;
+using namespace updraft;
+
+SmallVector<Value> SweepDraft::roots() const {
+  SmallVector<Value> roots;
+  for (ReduceOp reduce : reductions)
+    roots.push_back(reduce.getInput());
+  llvm::append_range(roots, made);
+  for (auto [current, next] : writes)
+    roots.push_back(next);
+  return roots;
+}
+
+namespace {
+
+/// A state over rows or columns, and the sweep that writes it.
+struct MatrixWrite {
+  mutable StateOp state; // a handle with non-const accessors
+  Value next;
+  size_t sweep;
+};
+
+class Drafter {
+public:
+  Drafter(RuleOp rule, const ExtentAnalysis &extents, const StageAnalysis &stages,
+          ArrayRef<EarlyStore> stores)
+      : rule(rule), extents(extents), stages(stages), stores(stores),
+        next(cast<NextOp>(rule.getBody().front().getTerminator())) {}
+
+  std::vector<SweepDraft> run();
+
+private:
+  SweepDraft draftElementSweep(unsigned stage) const;
+  SweepDraft draftSmallerSweep(Extent over, unsigned stage, ArrayRef<SweepDraft> elements) const;
+  void addSmallerSweep(SweepDraft sweep);
+  void add(SweepDraft sweep);
+  void computeSlice(SweepDraft &sweep, const llvm::DenseSet<Value> &available) const;
+  bool runsByBatches(const SweepDraft &sweep) const;
+  std::vector<SweepDraft> withWrites(ArrayRef<MatrixWrite> writes) const;
+  bool isTooEarly(const MatrixWrite &write, ArrayRef<SweepDraft> all) const;
+  void addWrites();
+
+  RuleOp rule;
+  const ExtentAnalysis &extents;
+  const StageAnalysis &stages;
+  ArrayRef<EarlyStore> stores;
+  NextOp next;
+  std::vector<SweepDraft> sweeps;
+  /// Values over batches, rows and columns that sweeps have computed.
+  llvm::DenseSet<Value> available;
+};
+
+bool reducesToScalar(const SweepDraft &sweep) {
+  return llvm::any_of(sweep.reductions,
+                      [](ReduceOp reduce) { return isWithin(reduce.getOver(), Extent::tensor); });
+}
+
+} // namespace
+
+std::vector<SweepDraft> Drafter::run() {
+  std::vector<SweepDraft> elements;
+  for (unsigned stage = 0; stage <= stages.writing(); ++stage)
+    elements.push_back(draftElementSweep(stage));
+  for (unsigned stage = 0; stage <= stages.writing(); ++stage) {
+    for (Extent over : {Extent::batch, Extent::row, Extent::column})
+      addSmallerSweep(draftSmallerSweep(over, stage, elements));
+    add(std::move(elements[stage]));
+  }
+  addWrites();
+  return std::move(sweeps);
+}
+
+SweepDraft Drafter::draftElementSweep(unsigned stage) const {
+  SweepDraft sweep{Extent::element, stage, stages.reductionsOf(Extent::element, stage)};
+  for (const EarlyStore &store : stores)
+    if (store.stage == stage)
+      sweep.writes.push_back({store.current, store.next});
+  sweep.slice = Slice::compute(sweep.roots(), [&](Value value) {
+    return isSweepInput(value, Extent::element, stage, extents, stores);
+  });
+  return sweep;
+}
+
+// If there is a sweep, it also computes the values that later stages need, as far as they are
+// known; otherwise each of those stages would need another sweep.
+SweepDraft Drafter::draftSmallerSweep(Extent over, unsigned stage,
+                                      ArrayRef<SweepDraft> elements) const {
+  SweepDraft sweep{over, stage, stages.reductionsOf(over, stage)};
+  for (unsigned later = stage; later < elements.size(); ++later) {
+    if (later > stage && sweep.isEmpty())
+      break;
+    for (Value input : elements[later].slice.inputs)
+      if (extents.of(input) == over && !isRuleInput(input) && !available.contains(input) &&
+          stages.of(input) <= stage && !llvm::is_contained(sweep.made, input))
+        sweep.made.push_back(input);
+  }
+  computeSlice(sweep, available);
+  return sweep;
+}
+
+void Drafter::computeSlice(SweepDraft &sweep, const llvm::DenseSet<Value> &known) const {
+  sweep.slice = Slice::compute(sweep.roots(), [&](Value value) {
+    return known.contains(value) || isSweepInput(value, sweep.over, sweep.stage, extents, {});
+  });
+}
+
+bool Drafter::runsByBatches(const SweepDraft &sweep) const {
+  if (sweep.over != Extent::row && sweep.over != Extent::column)
+    return false;
+  return llvm::any_of(sweep.reductions,
+                      [](ReduceOp reduce) { return reduce.getOver() == Extent::batch; }) ||
+         llvm::any_of(sweep.slice.inputs,
+                      [&](Value input) { return extents.of(input) == Extent::batch; });
+}
+
+// The order of a sum over the tensor ignores batches. A sweep that runs by batches therefore only
+// computes the values, and another sweep adds them up.
+void Drafter::addSmallerSweep(SweepDraft sweep) {
+  if (!reducesToScalar(sweep) || !runsByBatches(sweep))
+    return add(std::move(sweep));
+  SweepDraft flat{sweep.over, sweep.stage};
+  SmallVector<ReduceOp> ofBatches;
+  for (ReduceOp reduce : sweep.reductions) {
+    if (reduce.getOver() == Extent::batch) {
+      ofBatches.push_back(reduce);
+      continue;
+    }
+    flat.reductions.push_back(reduce);
+    if (Value input = reduce.getInput();
+        !isRuleInput(input) && !available.contains(input) && !llvm::is_contained(sweep.made, input))
+      sweep.made.push_back(input);
+  }
+  sweep.reductions = std::move(ofBatches);
+  computeSlice(sweep, available);
+  add(std::move(sweep));
+  computeSlice(flat, available);
+  add(std::move(flat));
+}
+
+void Drafter::add(SweepDraft sweep) {
+  if (sweep.isEmpty())
+    return;
+  available.insert(sweep.made.begin(), sweep.made.end());
+  sweeps.push_back(std::move(sweep));
+}
+
+// Returns the sweeps plus two at the end, one over rows and one over columns.
+std::vector<SweepDraft> Drafter::withWrites(ArrayRef<MatrixWrite> writes) const {
+  std::vector<SweepDraft> all = sweeps;
+  for (Extent over : {Extent::row, Extent::column})
+    all.push_back({over, stages.writing()});
+  llvm::DenseSet<Value> known;
+  for (auto [index, sweep] : llvm::enumerate(all)) {
+    bool changed = false;
+    for (MatrixWrite write : writes)
+      if (write.sweep == index) {
+        sweep.writes.push_back({write.state, write.next});
+        changed = true;
+      }
+    if (changed)
+      computeSlice(sweep, known);
+    known.insert(sweep.made.begin(), sweep.made.end());
+  }
+  return all;
+}
+
+bool Drafter::isTooEarly(const MatrixWrite &write, ArrayRef<SweepDraft> all) const {
+  if (write.sweep >= sweeps.size())
+    return false;
+  const SweepDraft &own = all[write.sweep];
+  return (reducesToScalar(own) && runsByBatches(own)) ||
+         llvm::any_of(all.drop_front(write.sweep + 1), [&](const SweepDraft &later) {
+           return llvm::is_contained(later.slice.inputs, write.state.getResult());
+         });
+}
+
+void Drafter::addWrites() {
+  unsigned firstStage = next.getSkip() ? stages.of(next.getSkip()) : 0;
+  SmallVector<MatrixWrite> writes;
+  for (auto [state, value] : llvm::zip(rule.getBody().getOps<StateOp>(), next.getStates())) {
+    if (!isOfMatrix(state.getOver()) || state.getResult() == value)
+      continue;
+    size_t atEnd = sweeps.size() + (state.getOver() == Extent::column);
+    auto last = llvm::find_if(llvm::reverse(sweeps), [&](const SweepDraft &sweep) {
+      return llvm::is_contained(sweep.slice.inputs, state.getResult());
+    });
+    auto from = sweeps.begin();
+    if (last != sweeps.rend())
+      from = std::prev(last.base());
+    auto found = std::find_if(from, sweeps.end(), [&](const SweepDraft &sweep) {
+      return sweep.over == state.getOver() && sweep.stage >= std::max(firstStage, stages.of(value));
+    });
+    writes.push_back(
+        {state, value, found == sweeps.end() ? atEnd : size_t(found - sweeps.begin())});
+  }
+
+  // Another write may need the value before the step.
+  std::vector<SweepDraft> all = withWrites(writes);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (MatrixWrite &write : writes)
+      if (isTooEarly(write, all)) {
+        write.sweep = sweeps.size() + (write.state.getOver() == Extent::column);
+        all = withWrites(writes);
+        changed = true;
+      }
+  }
+  llvm::erase_if(all, [](const SweepDraft &sweep) { return sweep.isEmpty(); });
+  sweeps = std::move(all);
+}
+
+std::vector<SweepDraft> updraft::draftSweeps(RuleOp rule, const ExtentAnalysis &extents,
+                                             const StageAnalysis &stages,
+                                             ArrayRef<EarlyStore> stores) {
+  return Drafter(rule, extents, stages, stores).run();
+}

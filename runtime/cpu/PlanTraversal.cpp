@@ -1,0 +1,161 @@
+//===- PlanTraversal.cpp - Sweeps over the tensors of a plan, on all threads ------------------===//
+
+#include "runtime/base/FloatEnvironment.h"
+#include "runtime/cpu/PlanRun.h"
+
+#include <algorithm>
+
+using namespace updraft::runtime;
+
+void PlanRun::runTraversal(const Traversal &traversal) const {
+  const auto [begin, end] = traversal.tensors;
+  if (begin == end)
+    return;
+  if (traversal.isOwn)
+    return runPart(traversal, {begin, 0}, {end, 0});
+  const upd_pool &pool = traversal.step.pool;
+  const StepPartition &parts = traversal.domain.parts(begin, end, pool);
+  if (parts.parts() == 1)
+    return runPart(traversal, parts[0], parts[1]);
+  struct Job {
+    const PlanRun &run;
+    const Traversal &traversal;
+    const StepPartition &parts;
+  } job{*this, traversal, parts};
+  pool.run(
+      pool.pool, static_cast<int32_t>(parts.parts()),
+      [](void *context, int32_t index) {
+        DefaultFloatEnvironment environment;
+        const Job &job = *static_cast<const Job *>(context);
+        const auto part = static_cast<size_t>(index);
+        job.run.runPart(job.traversal, job.parts[part], job.parts[part + 1]);
+      },
+      &job);
+  // If a part ends within a tensor, several threads have run over that tensor.
+  for (size_t part = 1, last = end; part < parts.parts() && traversal.isLast; ++part)
+    if (const StepBoundary &cut = parts[part]; cut.element != 0 && cut.tensor != last) {
+      observe(traversal.step, cut.tensor, cut.tensor + 1);
+      last = cut.tensor;
+    }
+}
+
+/// Runs consecutive tensors with equal rows in one call, to reduce the cost per tensor.
+void PlanRun::runPart(const Traversal &traversal, StepBoundary begin, StepBoundary end) const {
+  const size_t firstWhole = begin.tensor + (begin.element != 0);
+  if (firstWhole > end.tensor) {
+    const upd_range range{begin.element, end.element};
+    return runRanges(traversal, begin.tensor, &range, 1);
+  }
+  if (begin.element != 0) {
+    const upd_range range{begin.element, traversal.domain.range(begin.tensor)->end};
+    runRanges(traversal, begin.tensor, &range, 1);
+  }
+  for (size_t position = firstWhole, next; position < end.tensor; position = next) {
+    next = equalFrom(traversal, position, end.tensor);
+    runRanges(traversal, position, traversal.domain.range(position), next - position);
+  }
+  if (end.element != 0) {
+    const upd_range range{0, end.element};
+    runRanges(traversal, end.tensor, &range, 1);
+  }
+  if (traversal.isLast)
+    observe(traversal.step, firstWhole, end.tensor);
+}
+
+/// Returns the end of the tensors from `position` on that one call can run over.
+size_t PlanRun::equalFrom(const Traversal &traversal, size_t position, size_t end) const {
+  size_t next = position + 1;
+  if (traversal.sweeps != 1 || traversal.fillsStates)
+    return next;
+  const uint32_t row = list[position].row;
+  while (next < end && prologueRows.areEqual(row, list[next].row, traversal.rowsDifferBy))
+    ++next;
+  return next;
+}
+
+/// Runs the sweeps of a traversal over one range in each of `count` consecutive tensors. `count` is
+/// 1 if there are several sweeps or states to fill. With several sweeps, each leaf goes through all
+/// of them before the next leaf, so that its elements are in the cache.
+void PlanRun::runRanges(const Traversal &traversal, size_t position, const upd_range *ranges,
+                        size_t count) const {
+  if (isSkipped(position))
+    return;
+  const auto [begin, end] = *ranges;
+  if (traversal.fillsStates && isFirst(position))
+    fillElements(traversal, position, begin, end);
+  const int64_t leaf = traversal.sweeps == 1 ? end - begin : UPD_LEAF_ELEMENTS;
+  int64_t start = begin;
+  do {
+    const upd_range range{start, std::min(start + leaf, end)};
+    for (uint32_t sweep = traversal.firstSweep; sweep < traversal.firstSweep + traversal.sweeps;
+         ++sweep)
+      functions.sweeps[sweep](prologueRows.data(list[position].row),
+                              streams.data() + position * streamCount, count == 1 ? &range : ranges,
+                              static_cast<int64_t>(count),
+                              slotsFor(traversal, sweep, position, start),
+                              hasSites ? sites.data() + position : nullptr);
+    start = range.end;
+  } while (start < end);
+}
+
+/// Returns the memory for a sweep's reductions over ranges that begin at `begin`.
+double *PlanRun::slotsFor(const Traversal &traversal, uint32_t sweep, size_t position,
+                          int64_t begin) const {
+  if (partials[sweep].empty())
+    return nullptr;
+  const int64_t leaf = traversal.domain.leavesBefore(position) + traversal.domain.leafOf(begin);
+  return const_cast<double *>(partials[sweep].data()) +
+         static_cast<size_t>(leaf) * scalarReductions[sweep].size();
+}
+
+/// Reports tensors [begin, end) to the observer, except those that are skipped.
+void PlanRun::observe(const Step &step, size_t begin, size_t end) const {
+  if (!step.observer)
+    return;
+  uint32_t params[UPD_OBSERVED_PARAMS];
+  size_t count = 0;
+  for (size_t position = begin; position < end; ++position) {
+    if (!isSkipped(position))
+      params[count++] = list[position].param;
+    if (count == UPD_OBSERVED_PARAMS || (count != 0 && position + 1 == end)) {
+      step.observer->stepped(step.observer->context, params, count);
+      count = 0;
+    }
+  }
+}
+
+void PlanRun::fillElements(const Traversal &traversal, size_t position, int64_t begin,
+                           int64_t end) const {
+  if (traversal.domain.getKind() == SweepDomain::Kind::Blocks) {
+    begin = shapes[position].blockStart(begin);
+    end = shapes[position].blockStart(end);
+  }
+  const uint32_t group = prologueRows[list[position].row].group;
+  for (size_t i = 0; i < streamCount; ++i) {
+    const uint32_t state = plan.streams[i].state;
+    if (state == StreamInterface::none || plan.streams[i].over != Extent::Element ||
+        !isFilled(traversal.step, group, state))
+      continue;
+    traversal.step.initial.fill(group, state, stream(position, i), begin, end);
+    if (plan.streams[i].scales == StreamInterface::none)
+      continue;
+    const QuantBlocks blocks = blocksOf(position);
+    traversal.step.initial.fillScales(group, state, stream(position, plan.streams[i].scales),
+                                      blocks.startedBefore(begin), blocks.startedBefore(end));
+  }
+}
+
+void PlanRun::fillRowStates(const Step &step) const {
+  if (step.fill == Fill::Nothing)
+    return;
+  for (size_t i = 0; i < streamCount; ++i) {
+    const auto [kind, dtype, over, state, scales] = plan.streams[i];
+    if (state == StreamInterface::none || over == Extent::Element)
+      continue;
+    for (size_t position = 0; position < list.size(); ++position) {
+      const uint32_t group = prologueRows[list[position].row].group;
+      if (isFirst(position) && !isSkipped(position) && isFilled(step, group, state))
+        step.initial.fill(group, state, stream(position, i), 0, shapes[position].count(over));
+    }
+  }
+}
