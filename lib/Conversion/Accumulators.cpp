@@ -38,11 +38,12 @@ Value combineReduced(OpBuilder &builder, Location loc, ReductionKind kind, Value
   return arith::AddFOp::create(builder, loc, left, right);
 }
 
-void accumulate(OpBuilder &builder, Location loc, ReductionKind kind, Value values, Value pointer,
-                Value mask) {
-  Value before = loadElements(builder, loc, values.getType(), pointer, mask);
+void accumulate(OpBuilder &builder, Location loc, ReductionKind kind, Value values,
+                const ElementPlace &place, Value mask) {
+  const auto &[elements, indices] = place;
+  Value before = ReadOp::create(builder, loc, values.getType(), elements, indices, mask);
   Value after = combineReduced(builder, loc, kind, before, values);
-  storeElements(builder, loc, after, pointer, mask);
+  WriteOp::create(builder, loc, after, elements, indices, mask);
 }
 
 Value liveLaneGroups(OpBuilder &builder, Location loc, Value length, unsigned vectorLanes) {
@@ -80,7 +81,7 @@ public:
                                      constantI64(builder, loc, UPD_LANES / groupLanes), one);
       func::ReturnOp::create(builder, loc);
       builder.setInsertionPointToStart(loop.getBody());
-      resetGroup(groupPointer(loop.getInductionVar()));
+      resetGroup(placeOf(loop.getInductionVar()));
     });
   }
 
@@ -89,8 +90,8 @@ public:
     return find("updraft.take.", 2, builder.getF64Type(), [&](func::FuncOp function) {
       lanes = function.getArgument(0);
       halve(function.getArgument(1));
-      Value first = groupPointer(constantI64(builder, loc, 0));
-      Value total = totalOf(loadElements(builder, loc, type, first));
+      ElementPlace first = placeOf(constantI64(builder, loc, 0));
+      Value total = totalOf(readGroup(first));
       resetGroup(first);
       func::ReturnOp::create(builder, loc, total);
     });
@@ -101,7 +102,7 @@ private:
   func::FuncOp find(StringRef prefix, unsigned arguments, TypeRange results,
                     function_ref<void(func::FuncOp)> fill) {
     SmallVector<Type> inputs(arguments, builder.getI64Type());
-    inputs[0] = LLVM::LLVMPointerType::get(builder.getContext());
+    inputs[0] = ElementsType::get(builder.getF64Type());
     FunctionType functionType = builder.getFunctionType(inputs, results);
     // An unrelated function of the module may have the name.
     std::string name = (prefix + stringifyReductionKind(kind)).str();
@@ -123,13 +124,18 @@ private:
     return function;
   }
 
-  Value groupPointer(Value group) {
+  ElementPlace placeOf(Value group) {
     Value lane = arith::MulIOp::create(builder, loc, group, constantI64(builder, loc, groupLanes));
-    return elementPointer(builder, loc, builder.getF64Type(), lanes, lane);
+    return {lanes, {lane}};
   }
 
-  void resetGroup(Value pointer) {
-    storeElements(builder, loc, reductionIdentity(builder, loc, kind, type), pointer);
+  Value readGroup(const ElementPlace &place) {
+    return ReadOp::create(builder, loc, type, place.elements, place.indices);
+  }
+
+  void resetGroup(const ElementPlace &place) {
+    WriteOp::create(builder, loc, reductionIdentity(builder, loc, kind, type), place.elements,
+                    place.indices);
   }
 
   // From the last group to the second, adds each group to the one whose number lacks the highest
@@ -144,10 +150,10 @@ private:
     Value zeros = math::CountLeadingZerosOp::create(builder, loc, from);
     Value highest = arith::ShRUIOp::create(builder, loc, signBit, zeros);
     Value to = arith::XOrIOp::create(builder, loc, from, highest);
-    Value upper = groupPointer(from);
-    Value values = loadElements(builder, loc, type, upper);
+    ElementPlace upper = placeOf(from);
+    Value values = readGroup(upper);
     resetGroup(upper);
-    accumulate(builder, loc, kind, values, groupPointer(to));
+    accumulate(builder, loc, kind, values, placeOf(to));
   }
 
   // The same within one group.
@@ -178,9 +184,7 @@ LaneAccumulator::LaneAccumulator(OpBuilder &builder, Location loc, ModuleOp modu
     : kind(kind) {
   LaneFunctions functions(module, kind);
   takeFunction = functions.take();
-  lanes = LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
-                                 builder.getF64Type(), constantI64(builder, loc, UPD_LANES),
-                                 /*alignment=*/64);
+  lanes = ScratchOp::create(builder, loc, ElementsType::get(builder.getF64Type()), UPD_LANES);
   func::CallOp::create(builder, loc, functions.reset(), lanes);
 }
 
@@ -191,8 +195,7 @@ void LaneAccumulator::add(OpBuilder &builder, Location loc, Value lane, Value va
   if (mask)
     values = arith::SelectOp::create(builder, loc, mask, values,
                                      reductionIdentity(builder, loc, kind, values.getType()));
-  accumulate(builder, loc, kind, values,
-             elementPointer(builder, loc, builder.getF64Type(), lanes, lane));
+  accumulate(builder, loc, kind, values, {lanes, {lane}});
 }
 
 Value LaneAccumulator::take(OpBuilder &builder, Location loc, Value groups) const {

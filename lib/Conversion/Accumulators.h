@@ -21,10 +21,16 @@ mlir::Value reductionIdentity(mlir::OpBuilder &builder, mlir::Location loc, Redu
 mlir::Value combineReduced(mlir::OpBuilder &builder, mlir::Location loc, ReductionKind kind,
                            mlir::Value left, mlir::Value right);
 
-/// Combines `values`, an f64 or a vector of f64, into memory at `pointer`. If there is a `mask`,
-/// changes only its lanes.
+/// The number of an element, as the sum of indices.
+struct ElementPlace {
+  mlir::Value elements;
+  llvm::SmallVector<mlir::Value, 2> indices;
+};
+
+/// Combines `values`, an f64 or a vector of f64, into the elements from `place` on. If there is a
+/// `mask`, changes only its lanes.
 void accumulate(mlir::OpBuilder &builder, mlir::Location loc, ReductionKind kind,
-                mlir::Value values, mlir::Value pointer, mlir::Value mask = {});
+                mlir::Value values, const ElementPlace &place, mlir::Value mask = {});
 
 /// Returns the number of lanes that a sequence of `length` values uses when it starts at lane 0, in
 /// groups of eight. This is a power of two of groups, with room for a vector of `vectorLanes`
@@ -49,7 +55,7 @@ public:
 
 private:
   ReductionKind kind;
-  mlir::Value lanes; ///< the address of the first lane
+  mlir::Value lanes;
   mlir::func::FuncOp takeFunction;
 };
 

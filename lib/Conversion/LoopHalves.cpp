@@ -2,7 +2,7 @@
 
 #include "LoopHalves.h"
 
-#include "StreamAddress.h"
+#include "IterationAccess.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -26,9 +26,9 @@ Cost costOf(Operation &op) {
   };
   bool isDouble = isOf(op.getResultTypes(), [](Type type) { return type.isF64(); });
   return TypeSwitch<Operation *, Cost>(&op)
-      .Case<arith::ConstantOp, arith::BitcastOp, vector::BitCastOp, LLVM::GEPOp, LLVM::StoreOp,
-            LLVM::Prefetch>([](auto) { return Cost{0}; })
-      .Case([](LLVM::LoadOp) { return Cost{8}; })
+      .Case<arith::ConstantOp, arith::BitcastOp, vector::BitCastOp, WriteOp, PrefetchOp>(
+          [](auto) { return Cost{0}; })
+      .Case([](ReadOp) { return Cost{8}; })
       .Case([&](arith::DivFOp) { return isDouble ? Cost{13, 5} : Cost{11, 3}; })
       .Case([&](math::SqrtOp) { return isDouble ? Cost{20, 9} : Cost{15, 5}; })
       .Default([&](Operation *op) {
@@ -43,9 +43,8 @@ static int64_t lanesOf(Type type) {
 }
 
 bool LoopHalves::isRemade(Operation &op) {
-  return isa<arith::ConstantOp, LLVM::GEPOp>(op) ||
-         (op.getNumResults() == 1 && !isa<LLVM::LoadOp>(op) &&
-          !isa<VectorType>(op.getResult(0).getType()));
+  return isa<arith::ConstantOp>(op) || (op.getNumResults() == 1 && !isa<ReadOp>(op) &&
+                                        !isa<VectorType>(op.getResult(0).getType()));
 }
 
 // Whether the upper bound is the lower bound plus a multiple of the step.
@@ -67,9 +66,8 @@ bool LoopHalves::isCounted() {
   return count.has_value();
 }
 
-bool LoopHalves::isOwnElement(Value address, Type type) {
-  std::optional<StreamAddress> found = StreamAddress::match(address, loop);
-  return found && found->element == getElementTypeOrSelf(type) && lanesOf(type) == step;
+template <typename Access> bool LoopHalves::isOwnElement(Access access) {
+  return IterationAccess::match(access, loop) && lanesOf(access.getValues().getType()) == step;
 }
 
 // Whether `op` can be in either half: its vectors can cross to the other half, and each half can
@@ -85,13 +83,6 @@ static bool isSplittable(Operation &op) {
   if (LoopHalves::isRemade(op))
     return llvm::none_of(op.getOperandTypes(), isVector);
   return llvm::all_of(op.getResultTypes(), isVector) && llvm::all_of(op.getResultTypes(), isPlain);
-}
-
-// Whether the access is neither volatile nor atomic, nor of a scalable vector.
-template <typename Access> static bool isPlainAccess(Access access, Type type) {
-  auto vector = dyn_cast<VectorType>(type);
-  return !access.getVolatile_() && access.getOrdering() == LLVM::AtomicOrdering::not_atomic &&
-         !(vector && vector.isScalable());
 }
 
 // Each carried value must be combined with a value of each iteration and have no other use.
@@ -120,32 +111,30 @@ bool LoopHalves::isIndependent() {
   if (!findCombinations() || !matchPattern(loop.getStep(), m_ConstantInt(&constant)))
     return false;
   step = constant.getSExtValue();
-  bool stores = false;
+  bool writes = false;
   for (Operation &op : body.without_terminator()) {
-    if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
-      if (stores || !isPlainAccess(load, load.getType()) ||
-          !isOwnElement(load.getAddr(), load.getType()))
+    if (auto read = dyn_cast<ReadOp>(op)) {
+      if (writes || !isOwnElement(read))
         return false;
-    } else if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
-      stores = true;
-      Type type = store.getValue().getType();
-      if (!isPlainAccess(store, type) || !isOwnElement(store.getAddr(), type))
+    } else if (auto write = dyn_cast<WriteOp>(op)) {
+      writes = true;
+      if (!isOwnElement(write))
         return false;
-    } else if (isa<LLVM::Prefetch>(op)) {
+    } else if (isa<PrefetchOp>(op)) {
       continue;
     } else if (!isSplittable(op)) {
       return false;
     }
   }
-  return stores && step > 1 && hasWholeIterations();
+  return writes && step > 1 && hasWholeIterations();
 }
 
 // Returns the number of registers that the values of `op` occupy for long: none if each half
 // recomputes them.
 unsigned LoopHalves::registersOf(Operation &op) const {
-  if (isRemade(op) || isa<arith::BitcastOp, vector::BitCastOp, LLVM::Prefetch>(op))
+  if (isRemade(op) || isa<arith::BitcastOp, vector::BitCastOp, PrefetchOp>(op))
     return 0;
-  Type type = isa<LLVM::StoreOp>(op) ? op.getOperand(0).getType() : op.getResult(0).getType();
+  Type type = isa<WriteOp>(op) ? op.getOperand(0).getType() : op.getResult(0).getType();
   unsigned bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth() * lanesOf(type);
   return std::max(1u, bits / vectorBits);
 }
@@ -174,35 +163,24 @@ bool LoopHalves::waits(unsigned window) {
   return latency * registers > window * busy && registers < 2 * window;
 }
 
-// Whether the address is in memory of the function. Only the function accesses this memory, and no
-// two addresses that enter the loop refer to the same elements.
-static bool isOfFunction(Value address) {
-  while (auto pointer = address.getDefiningOp<LLVM::GEPOp>())
-    address = pointer.getBase();
-  return !!address.getDefiningOp<LLVM::AllocaOp>();
-}
-
-LLVM::StoreOp LoopHalves::keptBy(Value value) const {
+WriteOp LoopHalves::keptBy(Value value) const {
   for (Operation *user : value.getUsers())
-    if (auto store = dyn_cast<LLVM::StoreOp>(user);
-        store && store.getValue() == value && isOfFunction(store.getAddr()))
-      return store;
+    if (auto write = dyn_cast<WriteOp>(user);
+        write && write.getValues() == value && isScratch(write.getElements()))
+      return write;
   return {};
 }
 
 // The two loops write no stream before the second one, so the second one can load from streams
 // again.
-bool LoopHalves::isAgain(Operation &op) const {
-  return isRemade(op) || (count && isa<LLVM::LoadOp>(op));
-}
+bool LoopHalves::isAgain(Operation &op) const { return isRemade(op) || (count && isa<ReadOp>(op)); }
 
 // Moves operations to the second half if this costs no time and doesn't increase the number of
 // values that cross.
 void LoopHalves::moveToSecond(unsigned cycle) {
   auto isMovable = [&](Operation &op) {
-    return !second.contains(&op) && !isRemade(op) &&
-           !isa<LLVM::LoadOp, LLVM::StoreOp, LLVM::Prefetch>(op) && !combinations.contains(&op) &&
-           costOf(op).divider == 0 && latency - rest[&op] >= cycle &&
+    return !second.contains(&op) && !isRemade(op) && !isa<ReadOp, WriteOp, PrefetchOp>(op) &&
+           !combinations.contains(&op) && costOf(op).divider == 0 && latency - rest[&op] >= cycle &&
            llvm::all_of(op.getUsers(), [&](Operation *user) { return second.contains(user); });
   };
   // In a counted loop, moves an operation together with those that only it needs.
@@ -239,12 +217,12 @@ void LoopHalves::findCarried() {
 void LoopHalves::cutAt(unsigned cycle) {
   second.clear();
   for (Operation &op : body.without_terminator()) {
-    if (isRemade(op) || isa<LLVM::LoadOp, LLVM::Prefetch>(op) || combinations.contains(&op))
+    if (isRemade(op) || isa<ReadOp, PrefetchOp>(op) || combinations.contains(&op))
       continue;
     bool isSecond = start[&op] >= cycle;
-    if (auto store = dyn_cast<LLVM::StoreOp>(op); store && count)
+    if (auto write = dyn_cast<WriteOp>(op); write && count)
       isSecond =
-          !isOfFunction(store.getAddr()) || second.contains(store.getValue().getDefiningOp());
+          !isScratch(write.getElements()) || second.contains(write.getValues().getDefiningOp());
     if (isSecond)
       second.insert(&op);
   }

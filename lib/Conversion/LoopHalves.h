@@ -3,7 +3,7 @@
 #ifndef UPDRAFT_LIB_CONVERSION_LOOPHALVES_H
 #define UPDRAFT_LIB_CONVERSION_LOOPHALVES_H
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "Updraft/IR/UpdraftOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -21,7 +21,7 @@ public:
       : loop(loop), body(*loop.getBody()), vectorBits(vectorBits) {}
 
   /// Whether all iterations are whole, and each has its own elements, which it reads before it
-  /// writes any. Streams may be identical, but must not overlap otherwise.
+  /// writes any.
   bool isIndependent();
   /// Whether the units wait for the chain of an iteration if `window` vectors are in flight.
   bool waits(unsigned window);
@@ -37,20 +37,19 @@ public:
   /// The number of elements in the loop, if it is counted.
   std::optional<int64_t> getCount() const { return count; }
 
-  /// Whether each half recomputes the value: constants, addresses and their operands.
+  /// Whether each half recomputes the value: constants and numbers.
   static bool isRemade(mlir::Operation &op);
   bool isSecond(mlir::Operation &op) const { return second.contains(&op); }
   /// The values that the first half computes for the second.
   llvm::ArrayRef<mlir::Value> getCarried() const { return carried.getArrayRef(); }
-  /// Returns the store by which the first half keeps a value in memory of the function, or null. No
-  /// two addresses in this memory that enter the loop refer to the same elements.
-  mlir::LLVM::StoreOp keptBy(mlir::Value value) const;
+  /// Returns the operation by which the first half writes a value to scratch memory, or null.
+  WriteOp keptBy(mlir::Value value) const;
 
 private:
   bool hasWholeIterations();
   bool findCombinations();
   bool combinesEarly() const;
-  bool isOwnElement(mlir::Value address, mlir::Type type);
+  template <typename Access> bool isOwnElement(Access access);
   unsigned registersOf(mlir::Operation &op) const;
   void cutAt(unsigned cycle);
   bool isAgain(mlir::Operation &op) const;

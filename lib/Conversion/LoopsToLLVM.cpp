@@ -26,6 +26,7 @@ struct ConvertLoopsToLLVMPass : impl::ConvertLoopsToLLVMPassBase<ConvertLoopsToL
     converter = std::make_shared<LLVMTypeConverter>(context);
     RewritePatternSet set(context);
     populateToLLVMPatterns(*converter, set);
+    populateAccessToLLVMPatterns(*converter, set);
     populateMathToLibmConversionPatterns(set);
     // These patterns unroll vectors, and the result can't be converted in the same conversion.
     llvm::erase_if(set.getNativePatterns(), [](const std::unique_ptr<RewritePattern> &pattern) {

@@ -4,9 +4,9 @@
 // arithmetic units wait. With the halves of two iterations side by side, the chains are half as
 // long.
 
+#include "Accumulators.h"
 #include "LoopHalves.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -55,13 +55,13 @@ void PipelinedLoop::cloneHalf(OpBuilder &builder, bool isSecond, Value number, I
 // fewer values are live at a time. Every load stays before every store.
 void PipelinedLoop::sinkLoads() {
   auto operations = body.without_terminator();
-  auto firstStore = llvm::find_if(operations, [](Operation &op) { return isa<LLVM::StoreOp>(op); });
-  for (LLVM::LoadOp load : llvm::to_vector(body.getOps<LLVM::LoadOp>())) {
-    Operation *before = &*firstStore;
-    for (Operation *user : load->getUsers())
+  auto firstWrite = llvm::find_if(operations, [](Operation &op) { return isa<WriteOp>(op); });
+  for (ReadOp read : llvm::to_vector(body.getOps<ReadOp>())) {
+    Operation *before = &*firstWrite;
+    for (Operation *user : read->getUsers())
       if (!halves.isSecond(*user) && user->isBeforeInBlock(before))
         before = user;
-    load->moveBefore(before);
+    read->moveBefore(before);
   }
 }
 
@@ -150,7 +150,7 @@ public:
 
 private:
   void allocate();
-  Value placeOf(OpBuilder &nested, Value value, Value number, IRMapping &map);
+  ElementPlace placeOf(OpBuilder &nested, Value value, Value number, IRMapping &map);
   template <typename Predicate>
   void cloneIf(Predicate predicate, OpBuilder &nested, IRMapping &map);
   template <typename MakeHalf> scf::ForOp makeLoop(ValueRange initial, MakeHalf makeHalf);
@@ -164,33 +164,26 @@ private:
   llvm::DenseMap<Value, Value> memory; // for values that the first half does not store anyway
 };
 
-unsigned elementBytes(Value value) {
-  return getElementTypeOrSelf(value).getIntOrFloatBitWidth() / 8;
-}
-
 void SplitLoop::allocate() {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(
       &loop->getParentOfType<FunctionOpInterface>().getFunctionBody().front());
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
   for (Value value : halves.getCarried()) {
     if (halves.keptBy(value))
       continue;
-    Value size = arith::ConstantOp::create(builder, loop.getLoc(),
-                                           builder.getI64IntegerAttr(*halves.getCount()));
-    memory[value] = LLVM::AllocaOp::create(builder, loop.getLoc(), pointer,
-                                           getElementTypeOrSelf(value), size, /*alignment=*/64);
+    memory[value] = ScratchOp::create(
+        builder, loop.getLoc(), ElementsType::get(getElementTypeOrSelf(value)), *halves.getCount());
   }
 }
 
-// Returns the address of a crossing value of the iteration `number`; `map` has its addresses.
-Value SplitLoop::placeOf(OpBuilder &nested, Value value, Value number, IRMapping &map) {
-  if (LLVM::StoreOp store = halves.keptBy(value))
-    return map.lookup(store.getAddr());
-  Value base = memory.lookup(value);
-  Value index = arith::SubIOp::create(nested, loop.getLoc(), number, loop.getLowerBound());
-  return LLVM::GEPOp::create(nested, loop.getLoc(), base.getType(), getElementTypeOrSelf(value),
-                             base, ArrayRef(LLVM::GEPArg(index)));
+// Returns where a crossing value of the iteration `number` is kept.
+ElementPlace SplitLoop::placeOf(OpBuilder &nested, Value value, Value number, IRMapping &map) {
+  if (WriteOp write = halves.keptBy(value))
+    return {write.getElements(), llvm::map_to_vector<2>(write.getIndices(), [&](Value index) {
+              return map.lookupOrDefault(index);
+            })};
+  return {memory.lookup(value),
+          {arith::SubIOp::create(nested, loop.getLoc(), number, loop.getLowerBound())}};
 }
 
 template <typename Predicate>
@@ -208,7 +201,7 @@ template <typename MakeHalf> scf::ForOp SplitLoop::makeLoop(ValueRange initial, 
         number.setLoc(loop.getInductionVar().getLoc());
         map.map(loop.getInductionVar(), number);
         map.map(loop.getRegionIterArgs(), combined);
-        // Addresses come first.
+        // Numbers come first.
         cloneIf(LoopHalves::isRemade, nested, map);
         scf::YieldOp::create(nested, loc, makeHalf(nested, number, map));
       });
@@ -219,9 +212,10 @@ scf::ForOp SplitLoop::makeFirst() {
     cloneIf([&](Operation &op) { return !LoopHalves::isRemade(op) && !halves.isSecond(op); },
             nested, map);
     for (Value value : halves.getCarried())
-      if (!halves.keptBy(value))
-        LLVM::StoreOp::create(nested, loop.getLoc(), map.lookup(value),
-                              placeOf(nested, value, number, map), elementBytes(value));
+      if (!halves.keptBy(value)) {
+        auto [elements, indices] = placeOf(nested, value, number, map);
+        WriteOp::create(nested, loop.getLoc(), map.lookup(value), elements, indices);
+      }
     return llvm::map_to_vector(loop.getYieldedValues(),
                                [&](Value value) { return map.lookup(value); });
   });
@@ -229,12 +223,11 @@ scf::ForOp SplitLoop::makeFirst() {
 
 void SplitLoop::makeSecond() {
   makeLoop({}, [&](OpBuilder &nested, Value number, IRMapping &map) {
-    for (Value value : halves.getCarried())
-      map.map(value,
-              LLVM::LoadOp::create(nested, loop.getLoc(), value.getType(),
-                                   placeOf(nested, value, number, map), elementBytes(value)));
-    cloneIf([&](Operation &op) { return halves.isSecond(op) || isa<LLVM::LoadOp>(op); }, nested,
-            map);
+    for (Value value : halves.getCarried()) {
+      auto [elements, indices] = placeOf(nested, value, number, map);
+      map.map(value, ReadOp::create(nested, loop.getLoc(), value.getType(), elements, indices));
+    }
+    cloneIf([&](Operation &op) { return halves.isSecond(op) || isa<ReadOp>(op); }, nested, map);
     return SmallVector<Value>();
   });
 }
@@ -242,7 +235,8 @@ void SplitLoop::makeSecond() {
 bool SplitLoop::make() {
   auto canKeep = [&](Value value) {
     auto vector = dyn_cast<VectorType>(value.getType());
-    return vector && vector.getNumElements() == halves.getStep() && elementBytes(value) > 0;
+    return vector && vector.getNumElements() == halves.getStep() &&
+           vector.getElementTypeBitWidth() % 8 == 0;
   };
   if (!llvm::all_of(halves.getCarried(), canKeep))
     return false;

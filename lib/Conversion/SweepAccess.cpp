@@ -13,10 +13,10 @@ using namespace mlir;
 namespace updraft {
 
 SweepAccess::SweepAccess(const OpBuilder &outer, const PlanInterface &interface, SweepOp sweep,
-                         unsigned vectorLanes)
+                         AccessShape shape)
     : builder(outer), interface(interface), sweep(sweep), loc(unnamed(sweep.getLoc())),
-      vectorLanes(vectorLanes), i64(builder.getI64Type()), byRows(sweep.runsByRows()),
-      byBatches(sweep.runsByBatches()) {}
+      vectorLanes(shape.vectorLanes), space(shape.space), accessBytes(shape.accessBytes),
+      i64(builder.getI64Type()), byRows(sweep.runsByRows()), byBatches(sweep.runsByBatches()) {}
 
 FailureOr<StreamAccess> SweepAccess::findStream(Value stream) {
   Type storage = cast<StreamType>(stream.getType()).getStorage();
@@ -80,29 +80,27 @@ void SweepAccess::loadScalars(Value row) {
     scalar.vector = splat(scalar.scalar, vectorLanes);
 }
 
-// Returns the name of a stream, for its address in printed IR.
+// Returns the name of a stream, for its elements in printed IR.
 static std::string nameOf(Value stream) {
   auto op = stream.getDefiningOp<StreamOp>();
   return op ? op.getName().str() : "temporary";
 }
 
-// Loads the addresses of a tensor's streams, once for streams that are both read and written.
-void SweepAccess::loadBases(Value pointers) {
-  Type pointer = pointers.getType();
-  auto loadAt = [&](unsigned index, const std::string &name) {
-    return loadElements(
-        builder, named(loc, name), pointer,
-        elementPointer(builder, loc, pointer, pointers, static_cast<int32_t>(index)));
+void SweepAccess::locateStreams(Value pointers) {
+  auto locate = [&](unsigned index, const std::string &name, Type element) -> Value {
+    return LocateOp::create(builder, named(loc, name), elementsOf(element), pointers, index);
   };
-  llvm::DenseMap<Value, std::pair<Value, Value>> bases;
+  llvm::DenseMap<Value, std::pair<Value, Value>> located;
   for (StreamAccess *access : allStreams()) {
-    auto &[base, scales] = bases[access->stream];
-    if (!base)
-      base = loadAt(interface.streamIndex.lookup(access->stream), nameOf(access->stream) + "_data");
+    auto &[elements, scales] = located[access->stream];
+    std::string name = nameOf(access->stream);
+    if (!elements)
+      elements = locate(interface.streamIndex.lookup(access->stream), name + "_data",
+                        access->memoryType());
     if (access->blocks && !scales)
-      scales =
-          loadAt(interface.scaleIndex.lookup(access->stream), nameOf(access->stream) + "_scales");
-    access->base = base;
+      scales = locate(interface.scaleIndex.lookup(access->stream), name + "_scales",
+                      builder.getF32Type());
+    access->elements = elements;
     access->scales = scales;
   }
 }
@@ -137,8 +135,7 @@ void SweepAccess::loadUniforms(Extent over, Value index) {
     if (stream.over() != over)
       continue;
     Location name = stream.stream.getLoc();
-    Value stored = loadElements(builder, name, stream.storage->memoryType(builder.getContext()),
-                                addressOf(stream, index));
+    Value stored = ReadOp::create(builder, name, stream.memoryType(), stream.elements, index);
     Value value = stream.storage->widen(builder, name, stored, argument.getType());
     uniforms[stream.stream] = {value, splat(value, vectorLanes)};
   }
@@ -163,12 +160,6 @@ Value SweepAccess::splat(Value scalar, unsigned lanes) {
     return scalar;
   return vector::BroadcastOp::create(builder, scalar.getLoc(), laneType(scalar.getType(), lanes),
                                      scalar);
-}
-
-Value SweepAccess::addressOf(const StreamAccess &stream, Value index) {
-  Type element =
-      stream.storage ? stream.storage->memoryType(builder.getContext()) : Type(builder.getI8Type());
-  return elementPointer(builder, loc, element, stream.base, index);
 }
 
 } // namespace updraft

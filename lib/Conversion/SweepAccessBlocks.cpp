@@ -1,6 +1,5 @@
 //===- SweepAccessBlocks.cpp - Blocks that share a scale, on every target ---------------------===//
 
-#include "KernelMemory.h"
 #include "SweepAccess.h"
 #include "Updraft/IR/StorageSize.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -23,13 +22,9 @@ Value SweepAccess::quantBlocksIn(Value count) {
                                 constantI64(llvm::Log2_64(quantBlockElements)));
 }
 
-Value SweepAccess::scaleAddress(const StreamAccess &stream, Value block) {
-  return elementPointer(builder, loc, builder.getF32Type(), stream.scales, block);
-}
-
-BlockedStorage::Decoding SweepAccess::decodingOf(const StreamAccess &stream, Value block) {
-  Value scale = loadElements(builder, stream.stream.getLoc(), builder.getF32Type(),
-                             scaleAddress(stream, block));
+BlockedStorage::Decoding SweepAccess::loadDecoding(const StreamAccess &stream, Value block) {
+  Value scale =
+      ReadOp::create(builder, stream.stream.getLoc(), builder.getF32Type(), stream.scales, block);
   return stream.blocks->decodingOf(builder, loc, scale);
 }
 

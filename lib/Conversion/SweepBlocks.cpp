@@ -4,7 +4,6 @@
 // The extremes determine the scale. The second sweep encodes the values, while the elements of the
 // next block are computed.
 
-#include "KernelMemory.h"
 #include "SweepBuilder.h"
 #include "Updraft/IR/StorageSize.h"
 #include "ValueNames.h"
@@ -56,20 +55,19 @@ void SweepBuilder::makeBlockMemory() {
   for (const StreamAccess &stream : reads)
     if (stream.blocks)
       blocks.try_emplace(stream.stream);
-  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  auto allocate = [&](Type type, int64_t count) -> Value {
-    return LLVM::AllocaOp::create(builder, loc, pointer, type, constantI64(count),
-                                  /*alignment=*/64);
+  auto allocate = [&](Type element, int64_t count) -> Value {
+    return ScratchOp::create(builder, loc, ElementsType::get(element), count);
   };
   for (const StreamAccess &stream : writes) {
     if (!stream.blocks)
       continue;
     BlockAccess &block = blocks[stream.stream];
-    Type i32 = builder.getI32Type(), vector = laneType(i32, vectorLanes);
+    Type i32 = builder.getI32Type();
     block.values = allocate(builder.getF32Type(), 2 * quantBlockElements);
     if (hasRoots(stream))
       block.roots = allocate(builder.getF32Type(), 2 * quantBlockElements);
-    block.extremes = {allocate(vector, 1), allocate(vector, 1), allocate(vector, 1)};
+    block.extremes = {allocate(i32, vectorLanes), allocate(i32, vectorLanes),
+                      allocate(i32, vectorLanes)};
     block.scalarExtremes = {allocate(i32, 1), allocate(i32, 1), allocate(i32, 1)};
   }
 }
@@ -88,7 +86,7 @@ SmallVector<BlockedStorage::Encoding> SweepBuilder::encodingsIn(ValueRange value
 }
 
 // `lower` must be the start of a block.
-void SweepBuilder::quantBlockLoop(Value lower, Value upper, const LoopOrigin &origin) {
+void SweepBuilder::quantBlockLoop(Value lower, Value upper) {
   OpBuilder::InsertionGuard guard(builder);
   auto constant = [&](TypedAttr value) -> Value {
     return arith::ConstantOp::create(builder, loc, value);
@@ -114,10 +112,10 @@ void SweepBuilder::quantBlockLoop(Value lower, Value upper, const LoopOrigin &or
   Value block = add(origin.scale, number);
   startBlock(block, start);
   if (none.empty())
-    return elementLoop(start, end, origin);
-  scf::YieldOp::create(builder, loc,
-                       computeBlock({lower, start, end, full, upper, block},
-                                    encodingsIn(loop.getRegionIterArgs()), origin));
+    return elementLoop(start, end);
+  scf::YieldOp::create(
+      builder, loc,
+      computeBlock({lower, start, end, full, upper, block}, encodingsIn(loop.getRegionIterArgs())));
 
   builder.setInsertionPointAfter(loop);
   Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lower, upper);
@@ -126,24 +124,23 @@ void SweepBuilder::quantBlockLoop(Value lower, Value upper, const LoopOrigin &or
   Value last = arith::SubIOp::create(builder, loc, upper, constantI64(1));
   last = arith::AndIOp::create(builder, named(loc, "last_quant_block"), last,
                                constantI64(-quantBlockElements));
-  storeCodes(encodingsIn(loop.getResults()), last, upper, origin);
+  storeCodes(encodingsIn(loop.getResults()), last, upper);
 }
 
 // Computes the elements of a block and the codes of the previous block, whose encodings are
 // `before`. Returns the encodings of this block.
 SmallVector<Value> SweepBuilder::computeBlock(const BlockBounds &bounds,
-                                              ArrayRef<BlockedStorage::Encoding> before,
-                                              const LoopOrigin &origin) {
+                                              ArrayRef<BlockedStorage::Encoding> before) {
   auto finish = [&](ArrayRef<BlockedStorage::Encoding> encodings) {
     SmallVector<Value> known;
     for (auto [stream, encoding] : llvm::zip_equal(codedWrites(), encodings)) {
       append(known, encoding);
-      storeElements(builder, loc, encoding.scale, scaleAddress(*stream, bounds.number));
+      WriteOp::create(builder, loc, encoding.scale, stream->scales, bounds.number);
     }
     return known;
   };
   if (vectorLanes == 1)
-    return finish(computeAnyBlock(bounds, before, origin));
+    return finish(computeAnyBlock(bounds, before));
   OpBuilder::InsertionGuard guard(builder);
   Value whole = canComputeWhole(bounds, before);
   SmallVector<Value> known;
@@ -152,25 +149,25 @@ SmallVector<Value> SweepBuilder::computeBlock(const BlockBounds &bounds,
   auto branch = scf::IfOp::create(builder, loc, ValueRange(known).getTypes(), whole,
                                   /*withElseRegion=*/true);
   builder.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(builder, loc, finish(computeWholeBlock(bounds, before, origin)));
+  scf::YieldOp::create(builder, loc, finish(computeWholeBlock(bounds, before)));
   builder.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(builder, loc, finish(computeAnyBlock(bounds, before, origin)));
+  scf::YieldOp::create(builder, loc, finish(computeAnyBlock(bounds, before)));
   return branch.getResults();
 }
 
 // Computes the codes and the elements one after the other.
 SmallVector<BlockedStorage::Encoding>
-SweepBuilder::computeAnyBlock(const BlockBounds &bounds, ArrayRef<BlockedStorage::Encoding> before,
-                              const LoopOrigin &origin) {
+SweepBuilder::computeAnyBlock(const BlockBounds &bounds,
+                              ArrayRef<BlockedStorage::Encoding> before) {
   OpBuilder::InsertionGuard guard(builder);
   Value hasBefore =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, bounds.first, bounds.start);
   auto branch = scf::IfOp::create(builder, loc, hasBefore, /*withElseRegion=*/false);
   builder.setInsertionPointToStart(branch.thenBlock());
   Value last = arith::SubIOp::create(builder, loc, bounds.start, constantI64(quantBlockElements));
-  storeCodes(before, last, bounds.start, origin);
+  storeCodes(before, last, bounds.start);
   builder.setInsertionPointAfter(branch);
-  elementLoop(bounds.start, bounds.end, origin);
+  elementLoop(bounds.start, bounds.end);
   SmallVector<BlockedStorage::Encoding> encodings;
   for (const StreamAccess *stream : codedWrites())
     encodings.push_back(
@@ -208,8 +205,7 @@ Value SweepBuilder::canComputeWhole(const BlockBounds &bounds,
 // divisions and memory. The loop also finds the extremes.
 SmallVector<BlockedStorage::Encoding>
 SweepBuilder::computeWholeBlock(const BlockBounds &bounds,
-                                ArrayRef<BlockedStorage::Encoding> before,
-                                const LoopOrigin &origin) {
+                                ArrayRef<BlockedStorage::Encoding> before) {
   OpBuilder::InsertionGuard guard(builder);
   const unsigned lanes = vectorLanes;
   Value lastStart =
@@ -249,9 +245,9 @@ SweepBuilder::computeWholeBlock(const BlockBounds &bounds,
   SmallVector<Value> codes;
   for (const CodedBlock &block : coded)
     codes.push_back(block.stream->blocks->narrowOrdinary(
-        builder, loc, loadKept(block, number, lanes), block.ofRoots, block.vector));
-  computeAt(number, origin, lanes, {});
-  storeOrdinaryCodesAt(coded, codes, number, origin);
+        builder, loc, readKept(block, number, lanes), block.ofRoots, block.vector));
+  computeElements({number, lanes});
+  storeOrdinaryCodesAt(coded, codes, number);
   SmallVector<Value> next;
   for (const StreamAccess *stream : codedWrites()) {
     const BlockedStorage::Extremes &carried = blocks[stream->stream].carried;
@@ -282,7 +278,7 @@ void SweepBuilder::startBlock(Value block, Value start) {
     if (!stream.blocks)
       continue;
     BlockAccess &access = blocks[stream.stream];
-    access.scalar = decodingOf(stream, block);
+    access.scalar = loadDecoding(stream, block);
     access.vector = splat(access.scalar);
   }
   for (const StreamAccess &stream : writes) {
@@ -295,12 +291,11 @@ void SweepBuilder::startBlock(Value block, Value start) {
   }
 }
 
-// Keeps the next values of the elements from `number` on.
-void SweepBuilder::keepBlockValues(const StreamAccess &stream, Value values, Value number) {
+void SweepBuilder::keepForBlock(const StreamAccess &stream, Value values,
+                                const ElementRange &range) {
   BlockAccess &block = blocks.find(stream.stream)->second;
-  Type f32 = builder.getF32Type();
-  values = convertFloat(builder, loc, values, f32);
-  storeElements(builder, loc, values, shiftedPointer(builder, loc, f32, block.valuesHere, number));
+  values = convertFloat(builder, loc, values, builder.getF32Type());
+  WriteOp::create(builder, loc, values, block.valuesHere, range.number);
   if (block.carried.negative) {
     Value bits = arith::BitcastOp::create(builder, loc, block.carried.negative.getType(), values);
     block.carried = withBits(block.carried, bits, bits);
@@ -310,17 +305,17 @@ void SweepBuilder::keepBlockValues(const StreamAccess &stream, Value values, Val
   Value root = rootOf(values, builder.getInsertionBlock());
   if (!root)
     root = math::SqrtOp::create(builder, loc, values);
-  storeElements(builder, loc, root, shiftedPointer(builder, loc, f32, block.rootsHere, number));
+  WriteOp::create(builder, loc, root, block.rootsHere, range.number);
 }
 
 // Stores the codes of a block, [lower, upper), for every stream.
 void SweepBuilder::storeCodes(ArrayRef<BlockedStorage::Encoding> encodings, Value lower,
-                              Value upper, const LoopOrigin &origin) {
+                              Value upper) {
   for (auto [stream, encoding] : llvm::zip_equal(codedWrites(), encodings)) {
     auto store = [&](bool ofRoots) {
       CodedBlock block = codedBlock(*stream, encoding, ofRoots, lower, lower);
       forElements(lower, upper, vectorLanes, [&](Value number, unsigned lanes, Value mask) {
-        storeCodesAt(block, loadKept(block, number, lanes), number, mask, origin);
+        storeCodesAt(block, readKept(block, number, lanes), number, mask);
       });
     };
     if (!blocks[stream->stream].roots) {
@@ -345,41 +340,35 @@ SweepBuilder::CodedBlock SweepBuilder::codedBlock(const StreamAccess &stream,
   CodedBlock block = {&stream, ofRoots, encoding, splat(encoding)};
   block.kept = keptFrom(ofRoots ? access.roots : access.values, start, first);
   Value offset = arith::SubIOp::create(builder, loc, start, first);
-  block.codes = shiftedPointer(builder, loc, builder.getI8Type(), stream.base, offset);
+  block.codes = ShiftOp::create(builder, loc, stream.elements, offset, /*outside=*/true);
   return block;
 }
 
-// Returns the address of the kept values from element `start` on, minus `first` elements. Memory
-// holds two blocks at a time.
+// Returns kept values such that element `start` has the number `first`. Memory holds two blocks at
+// a time.
 Value SweepBuilder::keptFrom(Value memory, Value start, Value first) {
   Value place = arith::AndIOp::create(builder, loc, start, constantI64(2 * quantBlockElements - 1));
   Value offset = arith::SubIOp::create(builder, loc, place, first);
-  return shiftedPointer(builder, loc, builder.getF32Type(), memory, offset);
+  return ShiftOp::create(builder, loc, memory, offset, /*outside=*/true);
 }
 
-Value SweepBuilder::loadKept(const CodedBlock &block, Value number, unsigned lanes) {
-  Type f32 = builder.getF32Type();
-  return loadElements(builder, loc, laneType(f32, lanes),
-                      shiftedPointer(builder, loc, f32, block.kept, number));
+Value SweepBuilder::readKept(const CodedBlock &block, Value number, unsigned lanes) {
+  return ReadOp::create(builder, loc, laneType(builder.getF32Type(), lanes), block.kept, number);
 }
 
 // Encodes and stores the kept values, or kept roots, of the elements from `number` on.
-void SweepBuilder::storeCodesAt(const CodedBlock &block, Value kept, Value number, Value mask,
-                                const LoopOrigin &origin) {
+void SweepBuilder::storeCodesAt(const CodedBlock &block, Value kept, Value number, Value mask) {
   const BlockedStorage &storage = *block.stream->blocks;
   const auto &encoding = isa<VectorType>(kept.getType()) ? block.vector : block.scalar;
   Value codes = block.ofRoots ? storage.narrowRoots(builder, loc, kept, encoding)
                               : storage.narrow(builder, loc, kept, encoding);
-  storeElements(
-      builder, loc, codes,
-      shiftedPointer(builder, loc, builder.getI8Type(), block.codes, add(origin.element, number)),
-      mask);
+  WriteOp::create(builder, loc, codes, block.codes, placeOf(*block.stream, number).indices, mask);
 }
 
 // Stores codes from the lowest bytes of `numbers`, one vector per block, for the elements from
 // `number` on. Combines as many vectors as fit into one vector of bytes.
 void SweepBuilder::storeOrdinaryCodesAt(ArrayRef<CodedBlock> coded, ArrayRef<Value> numbers,
-                                        Value number, const LoopOrigin &origin) {
+                                        Value number) {
   const int64_t lanes = vectorLanes;
   while (!coded.empty()) {
     const size_t count = std::min<size_t>(coded.size(), bytesPerLane);
@@ -391,9 +380,7 @@ void SweepBuilder::storeOrdinaryCodesAt(ArrayRef<CodedBlock> coded, ArrayRef<Val
     for (auto [i, block] : llvm::enumerate(coded.take_front(count))) {
       auto places = llvm::to_vector(llvm::seq<int64_t>(i * lanes, (i + 1) * lanes));
       Value codes = vector::ShuffleOp::create(builder, loc, bytes, bytes, places);
-      storeElements(builder, loc, codes,
-                    shiftedPointer(builder, loc, builder.getI8Type(), block.codes,
-                                   add(origin.element, number)));
+      WriteOp::create(builder, loc, codes, block.codes, placeOf(*block.stream, number).indices);
     }
     coded = coded.drop_front(count);
     numbers = numbers.drop_front(count);

@@ -16,19 +16,19 @@ namespace updraft {
 struct BlockAccess {
   // For reading.
   BlockedStorage::Decoding scalar = {}, vector = {};
-  // For writing: next values of two blocks as f32, and memory for the extremes of the current
-  // block, in vectors and in single elements.
+  // For writing: memory for the next values of two blocks as f32, and for the extremes of the
+  // current block, in vectors and in single elements.
   mlir::Value values;
   BlockedStorage::Extremes extremes, scalarExtremes;
   mlir::Value roots; ///< of the values, if the rule computes them; else null
-  // The memory of the current block, minus the index of its first element.
+  // The same with the numbers that the elements of the current block have.
   mlir::Value valuesHere, rootsHere;
   // The extremes so far, while a loop carries them. With roots, values have no sign, and the first
   // is null.
   BlockedStorage::Extremes carried;
 };
 
-class SweepBuilder : SweepAccess {
+class SweepBuilder final : SweepAccess {
 public:
   SweepBuilder(const mlir::OpBuilder &outer, const PlanInterface &interface, SweepOp sweep,
                LoopShape shape);
@@ -37,7 +37,7 @@ public:
 private:
   // SweepLoops.cpp: the loops around a sequence of elements.
   void tensorLoop(mlir::ValueRange arguments);
-  void rangeLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
+  void rangeLoop(mlir::Value lower, mlir::Value upper);
   mlir::Value leafLoop(mlir::Value begin, mlir::Value end, mlir::Value partials);
   mlir::Value blockLoop(mlir::Value begin, mlir::Value end, mlir::Value partials);
   void batchLoop(mlir::Value begin, mlir::Value end);
@@ -48,10 +48,11 @@ private:
 
   // SweepBlocks.cpp: blocks of elements that share a scale.
   void makeBlockMemory();
-  void quantBlockLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
+  void quantBlockLoop(mlir::Value lower, mlir::Value upper);
   bool hasRoots(const StreamAccess &stream);
   void startBlock(mlir::Value block, mlir::Value start);
-  void keepBlockValues(const StreamAccess &stream, mlir::Value values, mlir::Value number);
+  void keepForBlock(const StreamAccess &stream, mlir::Value values,
+                    const ElementRange &range) override;
   /// The position of a block in a loop from block `first` to `upper`. `full` is the end of a whole
   /// block, and `number` the index of its scale.
   struct BlockBounds {
@@ -59,20 +60,16 @@ private:
   };
   llvm::SmallVector<BlockedStorage::Encoding> encodingsIn(mlir::ValueRange values);
   llvm::SmallVector<mlir::Value> computeBlock(const BlockBounds &bounds,
-                                              llvm::ArrayRef<BlockedStorage::Encoding> before,
-                                              const LoopOrigin &origin);
+                                              llvm::ArrayRef<BlockedStorage::Encoding> before);
   llvm::SmallVector<BlockedStorage::Encoding>
-  computeAnyBlock(const BlockBounds &bounds, llvm::ArrayRef<BlockedStorage::Encoding> before,
-                  const LoopOrigin &origin);
+  computeAnyBlock(const BlockBounds &bounds, llvm::ArrayRef<BlockedStorage::Encoding> before);
   llvm::SmallVector<BlockedStorage::Encoding>
-  computeWholeBlock(const BlockBounds &bounds, llvm::ArrayRef<BlockedStorage::Encoding> before,
-                    const LoopOrigin &origin);
+  computeWholeBlock(const BlockBounds &bounds, llvm::ArrayRef<BlockedStorage::Encoding> before);
   mlir::Value canComputeWhole(const BlockBounds &bounds,
                               llvm::ArrayRef<BlockedStorage::Encoding> before);
   void storeCodes(llvm::ArrayRef<BlockedStorage::Encoding> encodings, mlir::Value lower,
-                  mlir::Value upper, const LoopOrigin &origin);
-  /// A block to encode, from its values or their roots. `kept` and `codes` are addresses that the
-  /// loop's index applies to.
+                  mlir::Value upper);
+  /// A block to encode, from its values or their roots. The loop numbers `kept` and `codes`.
   struct CodedBlock {
     const StreamAccess *stream;
     bool ofRoots;
@@ -82,11 +79,11 @@ private:
   CodedBlock codedBlock(const StreamAccess &stream, const BlockedStorage::Encoding &encoding,
                         bool ofRoots, mlir::Value start, mlir::Value first);
   mlir::Value keptFrom(mlir::Value memory, mlir::Value start, mlir::Value first);
-  mlir::Value loadKept(const CodedBlock &block, mlir::Value number, unsigned lanes);
-  void storeCodesAt(const CodedBlock &block, mlir::Value kept, mlir::Value number, mlir::Value mask,
-                    const LoopOrigin &origin);
+  mlir::Value readKept(const CodedBlock &block, mlir::Value number, unsigned lanes);
+  void storeCodesAt(const CodedBlock &block, mlir::Value kept, mlir::Value number,
+                    mlir::Value mask);
   void storeOrdinaryCodesAt(llvm::ArrayRef<CodedBlock> coded, llvm::ArrayRef<mlir::Value> numbers,
-                            mlir::Value number, const LoopOrigin &origin);
+                            mlir::Value number);
 
   // SweepExtremes.cpp: the extremes of a block of values.
   void storeExtremes(const BlockedStorage::Extremes &extremes,
@@ -102,19 +99,18 @@ private:
   /// Creates the operations for the elements from `number` on: for a whole vector, for the lanes in
   /// `mask`, or for one element if `lanes` is 1.
   using Elements = llvm::function_ref<void(mlir::Value number, unsigned lanes, mlir::Value mask)>;
-  void elementLoop(mlir::Value lower, mlir::Value upper, const LoopOrigin &origin);
+  void elementLoop(mlir::Value lower, mlir::Value upper);
   void forElements(mlir::Value lower, mlir::Value upper, unsigned perVector, Elements body);
   void elementsIn(mlir::Value lower, mlir::Value upper, mlir::Value step, unsigned lanes,
                   Elements body);
   void maskedRemainder(mlir::Value start, mlir::Value count, unsigned lanes, Elements body);
-  void computeAt(mlir::Value number, const LoopOrigin &origin, unsigned lanes, mlir::Value mask);
-  void computePairsAt(mlir::Value number, mlir::Value mask);
-  mlir::Value loadOperand(const StreamAccess &stream, mlir::Type type, mlir::Value number,
-                          const LoopOrigin &origin, unsigned lanes, mlir::Value mask);
-  void storeResults(mlir::ValueRange values, mlir::Value number, const LoopOrigin &origin,
-                    mlir::Value mask);
-  void reduceAt(mlir::ValueRange values, mlir::Value number, const LoopOrigin &origin,
-                mlir::Value mask);
+  void computePairs(mlir::Value number, mlir::Value mask);
+  ElementPlace placeOf(const StreamAccess &stream, mlir::Value number) override;
+  BlockedStorage::Decoding decodingOf(const StreamAccess &stream, unsigned lanes) override;
+  llvm::SmallVector<mlir::Value> bodyOf(mlir::ValueRange arguments,
+                                        const ElementRange &range) override;
+  void addToLanes(size_t index, mlir::Value values, const ElementRange &range) override;
+  mlir::Value narrow(const StreamAccess &stream, mlir::Value values) override;
 
   bool maskRemainder;             ///< with masked accesses instead of one at a time
   bool pairs = false;             ///< separate vectors for even and odd elements

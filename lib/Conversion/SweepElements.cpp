@@ -16,12 +16,12 @@ using namespace mlir;
 namespace updraft {
 
 // Visits elements [lower, upper).
-void SweepBuilder::elementLoop(Value lower, Value upper, const LoopOrigin &origin) {
+void SweepBuilder::elementLoop(Value lower, Value upper) {
   forElements(lower, upper, elementsPerVector, [&](Value number, unsigned lanes, Value mask) {
     if (pairs && lanes == elementsPerVector)
-      computePairsAt(number, mask);
+      computePairs(number, mask);
     else
-      computeAt(number, origin, lanes, mask);
+      computeElements({number, lanes, mask});
   });
 }
 
@@ -57,70 +57,30 @@ void SweepBuilder::maskedRemainder(Value start, Value count, unsigned lanes, Ele
   body(start, lanes, mask);
 }
 
-// Loads the values of `stream` for an iteration, as `type`.
-Value SweepBuilder::loadOperand(const StreamAccess &stream, Type type, Value number,
-                                const LoopOrigin &origin, unsigned lanes, Value mask) {
-  Extent over = stream.over();
-  bool ofElements = over == sweep.getOver();
-  if (!ofElements && over != Extent::column) {
-    const Uniform &value = uniforms.find(stream.stream)->second;
-    return lanes == 1 ? value.scalar : value.vector;
-  }
-  Location name = stream.stream.getLoc();
-  Value index = add(ofElements ? origin.element : origin.column, number);
-  if (stream.blocks) {
-    const BlockAccess &block = blocks.find(stream.stream)->second;
-    Value codes = loadElements(builder, name, laneType(builder.getI8Type(), lanes),
-                               addressOf(stream, index), mask);
-    return stream.blocks->widen(builder, name, codes, lanes == 1 ? block.scalar : block.vector,
-                                type);
-  }
-  Type memory = laneType(stream.storage->memoryType(builder.getContext()), lanes);
-  Value stored = loadElements(builder, name, memory, addressOf(stream, index), mask);
-  return stream.storage->widen(builder, name, stored, type);
+ElementPlace SweepBuilder::placeOf(const StreamAccess &stream, Value number) {
+  if (Value start = originOf(stream))
+    return {stream.elements, {start, number}};
+  return {stream.elements, {number}};
 }
 
-// Computes the elements from `number` on: a whole vector, or its lanes in `mask`.
-void SweepBuilder::computeAt(Value number, const LoopOrigin &origin, unsigned lanes, Value mask) {
-  SmallVector<Value> arguments = uniformArguments(lanes);
-  auto blockArguments = sweep.getBody().getArguments().drop_front(arguments.size());
-  for (auto [stream, argument] : llvm::zip_equal(reads, blockArguments))
-    arguments.push_back(loadOperand(stream, argument.getType(), number, origin, lanes, mask));
-  SmallVector<Value> results = cloneBody(builder, sweep, arguments, lanes, [&](RandomOp op) {
-    return randomBits(op, add(origin.element, number), lanes);
+BlockedStorage::Decoding SweepBuilder::decodingOf(const StreamAccess &stream, unsigned lanes) {
+  const BlockAccess &block = blocks.find(stream.stream)->second;
+  return lanes == 1 ? block.scalar : block.vector;
+}
+
+SmallVector<Value> SweepBuilder::bodyOf(ValueRange arguments, const ElementRange &range) {
+  return cloneBody(builder, sweep, arguments, range.lanes, [&](RandomOp op) {
+    return randomBits(op, add(origin.element, range.number), range.lanes);
   });
-  // The operands of `updraft.store` are in the order: writes, reductions, temporaries.
-  ArrayRef<Value> values(results);
-  size_t written = sweep.getWrites().size();
-  reduceAt(values.slice(written, reductions.size()), number, origin, mask);
-  SmallVector<Value> stored(values.take_front(written));
-  llvm::append_range(stored, values.drop_front(written + reductions.size()));
-  storeResults(stored, number, origin, mask);
 }
 
-void SweepBuilder::storeResults(ValueRange values, Value number, const LoopOrigin &origin,
-                                Value mask) {
-  for (auto [value, stream] : llvm::zip_equal(values, writes)) {
-    if (stream.blocks) {
-      keepBlockValues(stream, value, number);
-      continue;
-    }
-    Value stored = stream.storage->narrow(builder, loc, value);
-    storeElements(builder, loc, stored, addressOf(stream, add(origin.element, number)), mask);
-  }
+void SweepBuilder::addToLanes(size_t index, Value values, const ElementRange &range) {
+  Value lane = arith::AndIOp::create(builder, loc, range.number, constantI64(UPD_LANES - 1));
+  lanes[index]->add(builder, loc, lane, values, range.mask);
 }
 
-void SweepBuilder::reduceAt(ValueRange values, Value number, const LoopOrigin &origin, Value mask) {
-  if (reductions.empty())
-    return;
-  Value lane = arith::AndIOp::create(builder, loc, number, constantI64(UPD_LANES - 1));
-  for (auto [value, access, sums] : llvm::zip_equal(values, reductions, lanes)) {
-    if (sums)
-      sums->add(builder, loc, lane, value, mask);
-    else
-      accumulate(builder, loc, access.reduction.getKind(), value,
-                 addressOf(*access.stream, add(origin.sum, number)), mask);
-  }
+Value SweepBuilder::narrow(const StreamAccess &stream, Value values) {
+  return stream.storage->narrow(builder, loc, values);
 }
 
 // Whether the sweep may produce a NaN with nonzero bits in its lower half. Streams and prologues
@@ -139,23 +99,21 @@ static bool makesLongNaNs(SweepOp sweep) {
 }
 
 // Computes twice as many elements, in two vectors; only for a flat sequence of bf16.
-void SweepBuilder::computePairsAt(Value number, Value mask) {
+void SweepBuilder::computePairs(Value number, Value mask) {
   SmallVector<Value> evenArguments = uniformArguments(vectorLanes), oddArguments(evenArguments);
-  Type type = laneType(builder.getI16Type(), 2 * vectorLanes);
+  const ElementRange range = {number, elementsPerVector, mask};
   for (const StreamAccess &stream : reads) {
-    Value stored =
-        loadElements(builder, stream.stream.getLoc(), type, addressOf(stream, number), mask);
-    auto [even, odd] = widenBFloat16Pairs(builder, stream.stream.getLoc(), stored);
+    Location name = stream.stream.getLoc();
+    Value stored = read(name, placeOf(stream, number), stream.memoryType(), range);
+    auto [even, odd] = widenBFloat16Pairs(builder, name, stored);
     evenArguments.push_back(even);
     oddArguments.push_back(odd);
   }
   SmallVector<Value> evens = cloneBody(builder, sweep, evenArguments, vectorLanes, {});
   SmallVector<Value> odds = cloneBody(builder, sweep, oddArguments, vectorLanes, {});
   bool shortNaNs = !makesLongNaNs(sweep);
-  for (auto [even, odd, stream] : llvm::zip_equal(evens, odds, writes)) {
-    Value stored = narrowBFloat16Pairs(builder, loc, even, odd, shortNaNs);
-    storeElements(builder, loc, stored, addressOf(stream, number), mask);
-  }
+  for (auto [even, odd, stream] : llvm::zip_equal(evens, odds, writes))
+    write(narrowBFloat16Pairs(builder, loc, even, odd, shortNaNs), placeOf(stream, number), range);
 }
 
 } // namespace updraft

@@ -2,7 +2,6 @@
 // Computes the bits of the largest and smallest values of a block. The loop that computes the
 // values carries them, or they are found among the kept values.
 
-#include "KernelMemory.h"
 #include "SweepBuilder.h"
 #include "VectorBody.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,16 +13,18 @@ namespace updraft {
 
 void SweepBuilder::storeExtremes(const BlockedStorage::Extremes &extremes,
                                  const BlockedStorage::Extremes &memory) {
-  storeElements(builder, loc, extremes.positive, memory.positive);
-  storeElements(builder, loc, extremes.negative, memory.negative);
-  storeElements(builder, loc, extremes.smallest, memory.smallest);
+  Value zero = constantI64(0);
+  WriteOp::create(builder, loc, extremes.positive, memory.positive, zero);
+  WriteOp::create(builder, loc, extremes.negative, memory.negative, zero);
+  WriteOp::create(builder, loc, extremes.smallest, memory.smallest, zero);
 }
 
 BlockedStorage::Extremes SweepBuilder::loadExtremes(const BlockedStorage::Extremes &memory,
                                                     Type type) {
-  return {loadElements(builder, loc, type, memory.positive),
-          loadElements(builder, loc, type, memory.negative),
-          loadElements(builder, loc, type, memory.smallest)};
+  Value zero = constantI64(0);
+  return {ReadOp::create(builder, loc, type, memory.positive, zero),
+          ReadOp::create(builder, loc, type, memory.negative, zero),
+          ReadOp::create(builder, loc, type, memory.smallest, zero)};
 }
 
 // Finds the extremes of the kept values of the current block.
@@ -35,8 +36,8 @@ BlockedStorage::Extremes SweepBuilder::findExtremes(const StreamAccess &stream, 
   storeExtremes(noExtremes(1), block.scalarExtremes);
   forElements(lower, upper, vectorLanes, [&](Value number, unsigned lanes, Value mask) {
     Type type = laneType(i32, lanes);
-    Value bits = loadElements(builder, loc, type,
-                              shiftedPointer(builder, loc, f32, block.valuesHere, number));
+    Value kept = ReadOp::create(builder, loc, laneType(f32, lanes), block.valuesHere, number);
+    Value bits = arith::BitcastOp::create(builder, loc, type, kept);
     const auto &memory = lanes == 1 ? block.scalarExtremes : block.extremes;
     storeExtremes(withBits(loadExtremes(memory, type), bits, mask, lanes), memory);
   });

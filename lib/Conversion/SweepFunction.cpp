@@ -16,7 +16,7 @@ namespace updraft {
 
 SweepBuilder::SweepBuilder(const OpBuilder &outer, const PlanInterface &interface, SweepOp sweep,
                            LoopShape shape)
-    : SweepAccess(outer, interface, sweep, shape.lanes), maskRemainder(shape.maskRemainder) {}
+    : SweepAccess(outer, interface, sweep, {shape.lanes}), maskRemainder(shape.maskRemainder) {}
 
 LogicalResult SweepBuilder::build(unsigned index) {
   if (failed(checkVectorizable(sweep)) || failed(findStreams()))

@@ -14,11 +14,11 @@ using namespace mlir;
 namespace updraft {
 
 // Computes elements [lower, upper) of a leaf, a row or any range.
-void SweepBuilder::rangeLoop(Value lower, Value upper, const LoopOrigin &origin) {
+void SweepBuilder::rangeLoop(Value lower, Value upper) {
   if (blocks.empty())
-    elementLoop(lower, upper, origin);
+    elementLoop(lower, upper);
   else
-    quantBlockLoop(lower, upper, origin);
+    quantBlockLoop(lower, upper);
 }
 
 // Processes one range per tensor. The loop carries the address of the next partial results.
@@ -33,7 +33,7 @@ void SweepBuilder::tensorLoop(ValueRange arguments) {
   Value number = loop.getInductionVar();
   number.setLoc(named(loc, "n"));
   Value streamCount = constantI64(interface.streamCount());
-  loadBases(
+  locateStreams(
       elementPointer(builder, loc, pointers.getType(), pointers, multiply(number, streamCount)));
   loadSite(arguments[5], number);
 
@@ -49,7 +49,7 @@ void SweepBuilder::tensorLoop(ValueRange arguments) {
   else if (!reductions.empty())
     partials = leafLoop(begin, end, partials);
   else
-    rangeLoop(begin, end, {});
+    rangeLoop(begin, end);
   if (!carried.empty())
     scf::YieldOp::create(builder, loc, partials);
 }
@@ -66,7 +66,7 @@ Value SweepBuilder::leafLoop(Value begin, Value end, Value partials) {
   Value leafEnd = arith::MinSIOp::create(builder, named(loc, "leaf_end"), full, end);
   laneGroups =
       liveLaneGroups(builder, loc, arith::SubIOp::create(builder, loc, leafEnd, leaf), vectorLanes);
-  rangeLoop(leaf, leafEnd, {});
+  rangeLoop(leaf, leafEnd);
   scf::YieldOp::create(builder, loc, storePartials(loop.getRegionIterArg(0)));
   return loop.getResult(0);
 }
@@ -103,9 +103,8 @@ void SweepBuilder::batchLoop(Value begin, Value end) {
   Value batch = loop.getInductionVar();
   batch.setLoc(named(loc, "batch"));
   loadUniforms(Extent::batch, batch);
-  LoopOrigin origin;
   origin.element = multiply(batch, count);
-  elementLoop(constantI64(0), count, origin);
+  elementLoop(constantI64(0), count);
   storeTotals(batch);
 }
 
@@ -115,7 +114,6 @@ void SweepBuilder::rowLoop(Value batch, Value firstRow, Value block) {
   Value full = arith::AddIOp::create(builder, loc, firstRow, constantI64(UPD_BLOCK_ROWS));
   Value rowEnd = arith::MinSIOp::create(builder, named(loc, "row_end"), full, rows);
   Value batchStart = multiply(batch, rows);
-  LoopOrigin origin;
   origin.column = multiply(batch, columns);
   origin.sum = multiply(block, columns);
   resetColumnSums(origin.sum);
@@ -128,7 +126,7 @@ void SweepBuilder::rowLoop(Value batch, Value firstRow, Value block) {
   if (!blocks.empty())
     origin.scale = multiply(row, quantBlocksIn(columns));
   loadUniforms(Extent::row, row);
-  rangeLoop(constantI64(0), columns, origin);
+  rangeLoop(constantI64(0), columns);
   storeTotals(row);
 }
 
@@ -142,8 +140,8 @@ void SweepBuilder::resetColumnSums(Value start) {
     builder.setInsertionPointToStart(loop.getBody());
     Value identity =
         reductionIdentity(builder, loc, access.reduction.getKind(), builder.getF64Type());
-    storeElements(builder, loc, identity,
-                  addressOf(*access.stream, add(start, loop.getInductionVar())));
+    WriteOp::create(builder, loc, identity, access.stream->elements,
+                    {start, loop.getInductionVar()});
   }
 }
 
@@ -151,8 +149,8 @@ void SweepBuilder::resetColumnSums(Value start) {
 void SweepBuilder::storeTotals(Value index) {
   for (auto [access, sums] : llvm::zip_equal(reductions, lanes))
     if (sums && access.stream)
-      storeElements(builder, loc, sums->take(builder, loc, laneGroups),
-                    addressOf(*access.stream, index));
+      WriteOp::create(builder, loc, sums->take(builder, loc, laneGroups), access.stream->elements,
+                      index);
 }
 
 // Stores one value per reduction over a tensor or group. Returns the address after them.

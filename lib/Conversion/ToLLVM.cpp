@@ -2,6 +2,7 @@
 
 #include "ToLLVM.h"
 
+#include "Updraft/IR/UpdraftDialect.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
@@ -32,7 +33,8 @@ void populateToLLVMPatterns(const LLVMTypeConverter &converter, RewritePatternSe
 LogicalResult convertToLLVM(Operation *op, const FrozenRewritePatternSet &patterns,
                             ConversionTarget &target) {
   target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-                           math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
+                           math::MathDialect, scf::SCFDialect, vector::VectorDialect,
+                           UpdraftDialect>();
   // LLVM folds later.
   ConversionConfig config;
   config.foldingMode = DialectConversionFoldingMode::Never;

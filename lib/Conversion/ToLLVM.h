@@ -13,7 +13,13 @@ namespace updraft {
 void populateToLLVMPatterns(const mlir::LLVMTypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 
-/// Converts these dialects, and everything else that is illegal in `target`, in one conversion.
+/// Adds patterns and the type conversion for the operations that access memory:
+/// `updraft.locate`, `scratch`, `shift`, `read`, `write` and `prefetch`.
+void populateAccessToLLVMPatterns(mlir::LLVMTypeConverter &converter,
+                                  mlir::RewritePatternSet &patterns);
+
+/// Converts these dialects, `updraft` and everything else that is illegal in `target`, in one
+/// conversion.
 mlir::LogicalResult convertToLLVM(mlir::Operation *op,
                                   const mlir::FrozenRewritePatternSet &patterns,
                                   mlir::ConversionTarget &target);

@@ -6,7 +6,7 @@
 // CHECK-LABEL: gpu.func @Half_sweep0(
 // CHECK:         %[[ROUNDED:.*]] = arith.truncf %{{.*}} : vector<8xf32> to vector<8xbf16>
 // CHECK:         %[[BITS:.*]] = arith.bitcast %[[ROUNDED]] : vector<8xbf16> to vector<8xi16>
-// CHECK:         llvm.store %[[BITS]], %{{.*}} {alignment = 16 : i64}
+// CHECK:         updraft.write %[[BITS]], %{{.*}}[%i] alignment 16 : vector<8xi16>, !updraft.elements<i16, 1>, i32
 
 // EMULATOR-LABEL: func.func @Half_sweep0_kernel
 // EMULATOR-NOT:     arith.truncf {{.*}}bf16

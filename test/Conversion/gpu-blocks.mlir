@@ -12,27 +12,27 @@
 // CHECK:         %whole = arith.andi %length, %c-256_i32
 // CHECK:         scf.if
 // CHECK:           scf.for %quant_block = {{.*}} to %whole step %c256_i32
-// CHECK:             llvm.load {{.*}} -> f32
-// CHECK:             llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> vector<4xi8>
+// CHECK:             updraft.read %m_scales[%[[BLOCK:.*]]] : !updraft.elements<f32, 1>, i64 -> f32
+// CHECK:             updraft.read %[[CODES:.*]][%{{.*}}] alignment 4 : !updraft.elements<i8, 1>, i32 -> vector<4xi8>
 // CHECK:             arith.constant 128 : i32
-// CHECK:             llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> vector<4xi8>
+// CHECK:             updraft.read %[[CODES]][%{{.*}}] alignment 4 : !updraft.elements<i8, 1>, i32 -> vector<4xi8>
 // CHECK:             vector.reduction <maxsi>
 // CHECK:             gpu.subgroup_reduce maxsi {{.*}} uniform
 // CHECK:             arith.xori
 // CHECK:             gpu.subgroup_reduce maxsi {{.*}} uniform
 // CHECK:             gpu.subgroup_reduce minsi {{.*}} uniform
 // CHECK:             arith.divf
-// CHECK-COUNT-2:     llvm.store {{.*}} {alignment = 4 : i64} : vector<4xi8>
+// CHECK-COUNT-2:     updraft.write %{{.*}}, %[[CODES]][%{{.*}}] alignment 4 : vector<4xi8>, !updraft.elements<i8, 1>, i32
 // CHECK:             %[[MINE:.*]] = arith.cmpi eq, %lane, %c0_i32
 // CHECK:             scf.if %[[MINE]]
-// CHECK:               llvm.store {{.*}} : f32
+// CHECK:               updraft.write %{{.*}}, %m_scales[%[[BLOCK]]] : f32, !updraft.elements<f32, 1>, i64
 // CHECK:         } else {
-// CHECK:             llvm.load {{.*}} {alignment = 1 : i64} : !llvm.ptr<1> -> vector<4xi8>
+// CHECK:             updraft.read %[[CODES]][%{{.*}}] : !updraft.elements<i8, 1>, i32 -> vector<4xi8>
 //                The remainder: a vector may have no elements.
 // CHECK:         scf.for %quant_block{{.*}} = %whole to %length
 // CHECK:           %[[LEFT:.*]] = arith.subi %length
-// CHECK:           llvm.intr.masked.load {{.*}} -> vector<4xi8>
-// CHECK:           llvm.intr.masked.store {{.*}} : vector<4xi8>
+// CHECK:           updraft.read %[[CODES]][%{{.*}}] mask %{{.*}} : !updraft.elements<i8, 1>, i32, vector<4xi1> -> vector<4xi8>
+// CHECK:           updraft.write %{{.*}}, %[[CODES]][%{{.*}}] mask %{{.*}} : vector<4xi8>, !updraft.elements<i8, 1>, i32, vector<4xi1>
 
 //                The scale is stored after all threads have loaded it.
 // NVVM: nvvm.bar.warp.sync

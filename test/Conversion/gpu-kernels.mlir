@@ -39,19 +39,24 @@
 // CHECK:           %skip = llvm.load
 // CHECK:           %[[TAKEN:.*]] = arith.cmpf ueq, %skip, %{{.*}} : f32
 // CHECK:           scf.if %[[TAKEN]] {
-// CHECK:             %param_data = llvm.load
-// CHECK:             %grad_data = llvm.load
+// CHECK:             %param_data = updraft.locate %[[STREAMS:.*]][0] : !llvm.ptr<1> -> <f32, 1>
+// CHECK:             %grad_data = updraft.locate %[[STREAMS]][1] : !llvm.ptr<1> -> <f32, 1>
+//                    Numbers of elements have 32 bits, because they start at the chunk's first one.
+// CHECK:             updraft.shift %param_data[%begin] : <f32, 1>, i64
+// CHECK:             %[[GRAD:.*]] = updraft.shift %grad_data[%begin] : <f32, 1>, i64
 //                    Whole vectors if memory is aligned, else single elements.
 // CHECK:             %middle = arith.select %{{.*}}, %{{.*}}, %c0_i32
 // CHECK:             scf.for %i = {{.*}} to %middle step %c1024_i32
-// CHECK:               llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
-// CHECK:               llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+// CHECK:               updraft.read %[[PARAM:.*]][%i] alignment 16 : !updraft.elements<f32, 1>, i32 -> vector<4xf32>
+// CHECK:               updraft.read %[[GRAD]][%i] alignment 16 : !updraft.elements<f32, 1>, i32 -> vector<4xf32>
+// CHECK:               updraft.write %{{.*}}, %[[PARAM]][%i] alignment 16 : vector<4xf32>, !updraft.elements<f32, 1>, i32
 // CHECK:             scf.for %i = {{.*}} to %length step %c256_i32
-// CHECK:               llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
-// CHECK:               llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
+// CHECK:               updraft.read %[[PARAM]][%i] : !updraft.elements<f32, 1>, i32 -> f32
+// CHECK:               updraft.read %[[GRAD]][%i] : !updraft.elements<f32, 1>, i32 -> f32
+// CHECK:               updraft.write %{{.*}}, %[[PARAM]][%i] : f32, !updraft.elements<f32, 1>, i32
 
-// WIDE: llvm.load %{{.*}} {alignment = 32 : i64} : !llvm.ptr<1> -> vector<8xf32>
-// WIDE: llvm.store %{{.*}} {alignment = 32 : i64} : vector<8xf32>, !llvm.ptr<1>
+// WIDE: updraft.read %{{.*}}[%{{.*}}] alignment 32 : !updraft.elements<f32, 1>, i32 -> vector<8xf32>
+// WIDE: updraft.write %{{.*}}, %{{.*}}[%{{.*}}] alignment 32 : vector<8xf32>, !updraft.elements<f32, 1>, i32
 updraft.plan @SGD compute f32 {
   %lr = updraft.hyper "lr" = 0.1
   %param = updraft.stream "param" : <f32>

@@ -9,15 +9,15 @@
 // CHECK:         scf.for %chunk = %[[FIRST]] to %count
 // CHECK:           %[[WHOLE:.*]] = scf.if %{{.*}} -> (vector<4xf64>) {
 // CHECK:             scf.for %i = {{.*}} step %c128_i32 iter_args(%[[SUM:.*]] = %{{.*}}) -> (vector<4xf64>)
-// CHECK:               llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK:               updraft.read %[[GRAD:.*]][%i] alignment 16 : !updraft.elements<f32, 1>, i32 -> vector<4xf32>
 // CHECK:               arith.addf %[[SUM]], %{{.*}} : vector<4xf64>
 // CHECK:           } else {
-// CHECK:               llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK:               updraft.read %[[GRAD]][%i] : !updraft.elements<f32, 1>, i32 -> vector<4xf32>
 //                  The remainder belongs to the lanes of the next thread.
 // CHECK:           %[[NEXT:.*]] = arith.andi %{{.*}}, %c31_i32
 // CHECK:           arith.cmpi eq, %[[NEXT]], %lane
 // CHECK:           %[[ALL:.*]] = scf.if %{{.*}} -> (vector<4xf64>) {
-// CHECK:             llvm.intr.masked.load
+// CHECK:             updraft.read %[[GRAD]][%middle] mask %{{.*}} : !updraft.elements<f32, 1>, i32, vector<4xi1> -> vector<4xf32>
 // CHECK:             arith.addf %[[WHOLE]], %{{.*}} : vector<4xf64>
 //                  Lanes that are 64 and 32 apart, half of them in each of two threads; 16, 8 and 4; and
 //                  this thread's own, 2 and 1 apart, which others have by now.

@@ -23,30 +23,27 @@ updraft.plan @P compute f32 {
 }
 
 // CHECK-LABEL: func.func @P_sweep0
-// CHECK: %[[VALUES:.*]] = llvm.alloca %{{.*}} x f32
-// CHECK: %[[ROOTS:.*]] = llvm.alloca %{{.*}} x f32
-// CHECK: %[[VALUES_HERE:.*]] = llvm.getelementptr %[[VALUES]][
-// CHECK: %[[ROOTS_HERE:.*]] = llvm.getelementptr %[[ROOTS]][
+// CHECK: %[[VALUES:.*]] = updraft.scratch 512 : <f32>
+// CHECK: %[[ROOTS:.*]] = updraft.scratch 512 : <f32>
+// CHECK: %[[VALUES_HERE:.*]] = updraft.shift %[[VALUES]][%{{.*}}] outside : <f32>, i64
+// CHECK: %[[ROOTS_HERE:.*]] = updraft.shift %[[ROOTS]][%{{.*}}] outside : <f32>, i64
 
 // One loop computes a block, finds its extremes and codes the last value, whose code is at least
 // the extreme found for it.
 // CHECK: scf.if {{.*}} -> (i1, i1, f32, f32, i32, i8)
-// CHECK: %[[ROOTS_BEFORE:.*]] = llvm.getelementptr %[[ROOTS]][
-// CHECK: %[[FOUND:.*]]:2 = scf.for {{.*}} iter_args(%[[LARGEST:.*]] = %{{.*}}, %[[SMALLEST:.*]] = %{{.*}})
-// CHECK: %[[KEPT_PLACE:.*]] = llvm.getelementptr %[[ROOTS_BEFORE]][
-// CHECK: %[[KEPT:.*]] = llvm.load %[[KEPT_PLACE]]
+// CHECK: %[[ROOTS_BEFORE:.*]] = updraft.shift %[[ROOTS]][%{{.*}}] outside : <f32>, i64
+// CHECK: %[[FOUND:.*]]:2 = scf.for %[[I:[a-z0-9_]+]] = {{.*}} iter_args(%[[LARGEST:.*]] = %{{.*}}, %[[SMALLEST:.*]] = %{{.*}})
+// CHECK: %[[KEPT:.*]] = updraft.read %[[ROOTS_BEFORE]][%[[I]]] : !updraft.elements<f32>, i64 -> vector<8xf32>
 // CHECK: %[[UNITS:.*]] = math.fma %[[KEPT]],
 // CHECK: %[[BITS:.*]] = arith.bitcast %[[UNITS]] : vector<8xf32> to vector<8xi32>
 // CHECK-NOT: arith.subi
 // CHECK: %[[NEW:.*]] = arith.addf {{.*}} : vector<8xf32>
 // CHECK: %[[ROOT:.*]] = math.sqrt %[[NEW]] : vector<8xf32>
 // CHECK-NOT: math.sqrt
-// CHECK: %[[VALUE_PLACE:.*]] = llvm.getelementptr %[[VALUES_HERE]][
-// CHECK: llvm.store %[[NEW]], %[[VALUE_PLACE]]
+// CHECK: updraft.write %[[NEW]], %[[VALUES_HERE]][%[[I]]] : vector<8xf32>, !updraft.elements<f32>, i64
 // CHECK: arith.maxui %[[LARGEST]]
 // CHECK: arith.minui %[[SMALLEST]]
-// CHECK: %[[ROOT_PLACE:.*]] = llvm.getelementptr %[[ROOTS_HERE]][
-// CHECK: llvm.store %[[ROOT]], %[[ROOT_PLACE]]
+// CHECK: updraft.write %[[ROOT]], %[[ROOTS_HERE]][%[[I]]] : vector<8xf32>, !updraft.elements<f32>, i64
 // CHECK: %[[BYTES:.*]] = vector.bitcast %[[BITS]] : vector<8xi32> to vector<32xi8>
 // CHECK: %[[CODES:.*]] = vector.shuffle %[[BYTES]], %[[BYTES]] [0, 4, 8, 12, 16, 20, 24, 28]
 // CHECK: arith.maxui %[[CODES]], %{{.*}} : vector<8xi8>
@@ -60,9 +57,9 @@ updraft.plan @P compute f32 {
 // CHECK: else
 
 // Otherwise they are coded separately, from values or from roots.
-// CHECK: llvm.getelementptr %[[VALUES]][
+// CHECK: updraft.shift %[[VALUES]][%{{.*}}] outside : <f32>, i64
 // CHECK: math.sqrt {{.*}} : vector<8xf32>
 // CHECK: else
 // CHECK-NOT: math.sqrt
-// CHECK: llvm.getelementptr %[[ROOTS]][
+// CHECK: updraft.shift %[[ROOTS]][%{{.*}}] outside : <f32>, i64
 // CHECK: arith.trunci {{.*}} : vector<8xi32> to vector<8xi8>

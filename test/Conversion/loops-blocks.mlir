@@ -1,6 +1,6 @@
 // RUN: updraft-opt %s -convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=false" | FileCheck %s
 // RUN: updraft-opt %s -convert-updraft-plan-to-loops="vector-bits=512" | FileCheck %s --check-prefix=MASK
-// A block is processed twice: its elements are computed into local memory, then coded.
+// A block is processed twice: its elements are computed into scratch memory, then coded.
 
 updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>
@@ -22,12 +22,12 @@ updraft.plan @P compute f32 {
 }
 
 // CHECK-LABEL: func.func @P_sweep0
-// CHECK: %[[VALUES:.*]] = llvm.alloca %{{.*}} x f32 {alignment = 64 : i64}
+// CHECK: %[[VALUES:.*]] = updraft.scratch 512 : <f32>
 // CHECK: %[[SIZE:.*]] = arith.constant 256 : i64
 // CHECK: scf.for {{.*}} step %[[SIZE]]
-// CHECK: llvm.load {{.*}} -> f32
+// CHECK: updraft.read %{{.*}}[%{{.*}}] : !updraft.elements<f32>, i64 -> f32
 // CHECK: scf.for
-// CHECK:   %[[CODES:.*]] = llvm.load {{.*}} -> vector<8xi8>
+// CHECK:   %[[CODES:.*]] = updraft.read %{{.*}}[%{{.*}}] : !updraft.elements<i8>, i64 -> vector<8xi8>
 // CHECK:   arith.extui %[[CODES]] : vector<8xi8> to vector<8xi32>
 // CHECK:   arith.addf
 // CHECK:   arith.maxsi
@@ -35,12 +35,12 @@ updraft.plan @P compute f32 {
 // CHECK: vector.reduction <maxsi>
 // CHECK: vector.reduction <maxui>
 // CHECK: arith.divf
-// CHECK: llvm.store {{.*}} : f32
+// CHECK: updraft.write %{{.*}}, %{{.*}}[%{{.*}}] : f32, !updraft.elements<f32>, i64
 // CHECK: scf.for
 // CHECK:   arith.trunci {{.*}} : vector<8xi32> to vector<8xi8>
 // CHECK: scf.for
 // CHECK:   arith.trunci {{.*}} : i32 to i8
 
 // MASK-LABEL: func.func @P_sweep0
-// MASK: llvm.intr.masked.load {{.*}} -> vector<16xi8>
-// MASK: llvm.intr.masked.store {{.*}} : vector<16xi8>
+// MASK: updraft.read %{{.*}}[%{{.*}}] mask %{{.*}} : !updraft.elements<i8>, i64, vector<16xi1> -> vector<16xi8>
+// MASK: updraft.write %{{.*}}, %{{.*}}[%{{.*}}] mask %{{.*}} : vector<16xi8>, !updraft.elements<i8>, i64, vector<16xi1>

@@ -38,9 +38,9 @@ updraft.plan @R compute f32 matrix {
 
 // A range consists of batches. Rows go to lanes, starting with the first lane in each batch.
 // CHECK-LABEL: func.func @R_sweep0(
-// CHECK:         %[[LANES:.*]] = llvm.alloca
-// CHECK:         %[[R:.*]] = llvm.load %{{.*}} -> !llvm.ptr
-// CHECK:         %[[B:.*]] = llvm.load %{{.*}} -> !llvm.ptr
+// CHECK:         %[[LANES:.*]] = updraft.scratch 128 : <f64>
+// CHECK:         %[[R:.*]] = updraft.locate %{{.*}}[2] : !llvm.ptr -> <f32>
+// CHECK:         %[[B:.*]] = updraft.locate %{{.*}}[4] : !llvm.ptr -> <f64>
 // CHECK:         %[[ROWS:.*]] = llvm.load %{{.*}} -> i64
 // CHECK:         %[[COLUMNS:.*]] = llvm.load %{{.*}} -> i64
 // CHECK:         %[[BEGIN:.*]] = llvm.load %{{.*}} -> i64
@@ -50,20 +50,17 @@ updraft.plan @R compute f32 matrix {
 // CHECK:         scf.for %[[BATCH:.*]] = %[[BEGIN]] to %[[END]]
 // CHECK:           %[[FIRST:.*]] = arith.muli %[[BATCH]], %[[ROWS]] : i64
 // CHECK:           scf.for %[[I:.*]] =
-// CHECK:             %[[ROW:.*]] = arith.addi %[[FIRST]], %[[I]] : i64
-// CHECK:             llvm.getelementptr inbounds %[[R]][%[[ROW]]]
+// CHECK:             updraft.read %[[R]][%[[FIRST]], %[[I]]] : !updraft.elements<f32>, i64, i64 -> vector<8xf32>
 // CHECK:             arith.andi %[[I]],
 // CHECK:             arith.maximumf %{{.*}} : vector<8xf64>
 // CHECK:           %[[TOTAL:.*]] = func.call @updraft.take.max(%[[LANES]], %[[GROUPS]])
-// CHECK:           %[[AT:.*]] = llvm.getelementptr inbounds %[[B]][%[[BATCH]]]
-// CHECK:           llvm.store %[[TOTAL]], %[[AT]]
+// CHECK:           updraft.write %[[TOTAL]], %[[B]][%[[BATCH]]] : f64, !updraft.elements<f64>, i64
 
 // A batch's value is loaded once.
 // CHECK-LABEL: func.func @R_sweep1(
 // CHECK:         %[[COLUMNS:.*]] = llvm.load %{{.*}} -> i64
 // CHECK:         scf.for %[[BATCH:.*]] =
-// CHECK:           %[[AT:.*]] = llvm.getelementptr inbounds %{{.*}}[%[[BATCH]]]
-// CHECK:           %[[VALUE:.*]] = llvm.load %[[AT]] {alignment = 8 : i64} : !llvm.ptr -> f64
+// CHECK:           %[[VALUE:.*]] = updraft.read %{{.*}}[%[[BATCH]]] : !updraft.elements<f64>, i64 -> f64
 // CHECK:           %[[VALUES:.*]] = vector.broadcast %[[VALUE]] : f64 to vector<8xf64>
 // CHECK:           arith.muli %[[BATCH]], %{{.*}} : i64
 // CHECK:           scf.for
@@ -73,6 +70,5 @@ updraft.plan @R compute f32 matrix {
 // CHECK-LABEL: func.func @R_sweep2(
 // CHECK:           %[[PER_BATCH:.*]] = arith.divui
 // CHECK:           %[[BATCH:.*]] = arith.divui %{{.*}}, %[[PER_BATCH]] : i64
-// CHECK:           %[[AT:.*]] = llvm.getelementptr inbounds %{{.*}}[%[[BATCH]]]
-// CHECK:           llvm.load %[[AT]] {alignment = 8 : i64} : !llvm.ptr -> f64
+// CHECK:           updraft.read %{{.*}}[%[[BATCH]]] : !updraft.elements<f64>, i64 -> f64
 // CHECK:           scf.for

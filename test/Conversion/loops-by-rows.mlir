@@ -43,17 +43,14 @@ updraft.plan @R compute f32 matrix {
 // There are five streams; the third and fourth are the sums of rows and columns. A site has five
 // fields; the last two are rows and columns.
 // CHECK-LABEL: func.func @R_sweep0(
-// CHECK:         %[[ROW_LANES:.*]] = llvm.alloca
-// CHECK:         %[[LANES:.*]] = llvm.alloca
+// CHECK:         %[[ROW_LANES:.*]] = updraft.scratch 128 : <f64>
+// CHECK:         %[[LANES:.*]] = updraft.scratch 128 : <f64>
 // CHECK:         scf.for
 // CHECK:         %[[FIVE:.*]] = arith.constant 5 : i64
 // CHECK:         arith.muli %{{.*}}, %[[FIVE]] : i64
-// CHECK:         %[[GRAD_AT:.*]] = llvm.getelementptr inbounds %{{.*}}[1]
-// CHECK:         %[[GRAD:.*]] = llvm.load %[[GRAD_AT]]
-// CHECK:         %[[ROW_SUMS_AT:.*]] = llvm.getelementptr inbounds %{{.*}}[2]
-// CHECK:         %[[ROW_SUMS:.*]] = llvm.load %[[ROW_SUMS_AT]]
-// CHECK:         %[[COLUMN_SUMS_AT:.*]] = llvm.getelementptr inbounds %{{.*}}[3]
-// CHECK:         %[[COLUMN_SUMS:.*]] = llvm.load %[[COLUMN_SUMS_AT]]
+// CHECK:         %[[GRAD:.*]] = updraft.locate %[[STREAMS:.*]][1] : !llvm.ptr -> <f32>
+// CHECK:         %[[ROW_SUMS:.*]] = updraft.locate %[[STREAMS]][2] : !llvm.ptr -> <f64>
+// CHECK:         %[[COLUMN_SUMS:.*]] = updraft.locate %[[STREAMS]][3] : !llvm.ptr -> <f64>
 // CHECK:         %[[ROWS_AT:.*]] = llvm.getelementptr inbounds %[[SITE:.*]][3] : (!llvm.ptr) -> !llvm.ptr, i64
 // CHECK:         %[[ROWS:.*]] = llvm.load %[[ROWS_AT]]
 // CHECK:         %[[COLUMNS_AT:.*]] = llvm.getelementptr inbounds %[[SITE]][4]
@@ -68,42 +65,37 @@ updraft.plan @R compute f32 matrix {
 // CHECK:           %[[FIRST_ROW:.*]] = arith.muli %[[BATCH]], %[[ROWS]] : i64
 // CHECK:           %[[SUMS_START:.*]] = arith.muli %[[BLOCK]], %[[COLUMNS]] : i64
 // CHECK:           scf.for %[[C:.*]] = %{{.*}} to %[[COLUMNS]]
-// CHECK:             %[[SLOT:.*]] = arith.addi %[[SUMS_START]], %[[C]] : i64
-// CHECK:             %[[SLOT_AT:.*]] = llvm.getelementptr inbounds %[[COLUMN_SUMS]][%[[SLOT]]]
-// CHECK:             llvm.store %{{.*}}, %[[SLOT_AT]]
+// CHECK:             updraft.write %{{.*}}, %[[COLUMN_SUMS]][%[[SUMS_START]], %[[C]]] : f64, !updraft.elements<f64>, i64, i64
 // CHECK:           scf.for %[[R:.*]] = %{{.*}} to %{{.*}} step
 // CHECK:             %[[ROW:.*]] = arith.addi %[[FIRST_ROW]], %[[R]] : i64
 // CHECK:             %[[START:.*]] = arith.muli %[[ROW]], %[[COLUMNS]] : i64
 // CHECK:             scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step
-// CHECK:               %[[ELEMENT:.*]] = arith.addi %[[START]], %[[I]] : i64
-// CHECK:               llvm.getelementptr inbounds %[[GRAD]][%[[ELEMENT]]]
+// CHECK:               updraft.read %[[GRAD]][%[[START]], %[[I]]] : !updraft.elements<f32>, i64, i64 -> vector<8xf32>
+// CHECK:               %[[ROW_LANE:.*]] = arith.andi %[[I]], %{{.*}} : i64
+// CHECK:               updraft.read %[[ROW_LANES]][%[[ROW_LANE]]] : !updraft.elements<f64>, i64 -> vector<8xf64>
+// CHECK:               updraft.read %[[COLUMN_SUMS]][%[[SUMS_START]], %[[I]]] : !updraft.elements<f64>, i64, i64 -> vector<8xf64>
+// CHECK:               updraft.write %{{.*}}, %[[COLUMN_SUMS]][%[[SUMS_START]], %[[I]]] : vector<8xf64>, !updraft.elements<f64>, i64, i64
 // CHECK:               %[[LANE:.*]] = arith.andi %[[I]], %{{.*}} : i64
-// CHECK:               llvm.getelementptr inbounds %[[ROW_LANES]][%[[LANE]]]
-// CHECK:               %[[OF_COLUMN:.*]] = arith.addi %[[SUMS_START]], %[[I]] : i64
-// CHECK:               llvm.getelementptr inbounds %[[COLUMN_SUMS]][%[[OF_COLUMN]]]
-// CHECK:               llvm.getelementptr inbounds %[[LANES]][%[[LANE]]]
+// CHECK:               updraft.read %[[LANES]][%[[LANE]]] : !updraft.elements<f64>, i64 -> vector<8xf64>
 //
 // Elements after the last columns belong to the next block.
-// CHECK:             llvm.intr.masked.store %{{.*}}, %{{.*}}, %{{.*}} {alignment = 8 : i32} : vector<8xf64>
+// CHECK:             updraft.write %{{.*}}, %[[COLUMN_SUMS]][%[[SUMS_START]], %{{.*}}] mask %{{.*}} : vector<8xf64>, !updraft.elements<f64>, i64, i64, vector<8xi1>
 // CHECK:             %[[TOTAL:.*]] = func.call @updraft.take.sum(%[[ROW_LANES]], %[[GROUPS]])
-// CHECK:             %[[ROW_AT:.*]] = llvm.getelementptr inbounds %[[ROW_SUMS]][%[[ROW]]]
-// CHECK:             llvm.store %[[TOTAL]], %[[ROW_AT]]
+// CHECK:             updraft.write %[[TOTAL]], %[[ROW_SUMS]][%[[ROW]]] : f64, !updraft.elements<f64>, i64
 // CHECK:           func.call @updraft.take.sum(%[[LANES]], %[[GROUPS]])
 
 // A sweep over rows has no matrix: it is a flat loop over other streams.
 // CHECK-LABEL: func.func @R_sweep1(
-// CHECK:         %[[SUMS:.*]] = llvm.load %{{.*}} -> !llvm.ptr
-// CHECK:         %[[MADE:.*]] = llvm.load %{{.*}} -> !llvm.ptr
+// CHECK:         %[[SUMS:.*]] = updraft.locate %{{.*}}[2] : !llvm.ptr -> <f64>
+// CHECK:         %[[MADE:.*]] = updraft.locate %{{.*}}[4] : !llvm.ptr -> <f32>
 // CHECK-NOT:     arith.divui
 // CHECK:         scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step
-// CHECK:           %[[SUM_AT:.*]] = llvm.getelementptr inbounds %[[SUMS]][%[[I]]]
-// CHECK:           llvm.load %[[SUM_AT]] {alignment = 8 : i64} : !llvm.ptr -> vector<8xf64>
-// CHECK:           %[[MADE_AT:.*]] = llvm.getelementptr inbounds %[[MADE]][%[[I]]]
-// CHECK:           llvm.store %{{.*}}, %[[MADE_AT]] {alignment = 4 : i64} : vector<8xf32>
+// CHECK:           updraft.read %[[SUMS]][%[[I]]] : !updraft.elements<f64>, i64 -> vector<8xf64>
+// CHECK:           updraft.write %{{.*}}, %[[MADE]][%[[I]]] : vector<8xf32>, !updraft.elements<f32>, i64
 
 // A row's value is loaded once, and those of the columns like elements. There are no reductions.
 // CHECK-LABEL: func.func @R_sweep2(
-// CHECK-NOT:     llvm.alloca
+// CHECK-NOT:     updraft.scratch
 // CHECK:           arith.divui
 // CHECK:           %[[BATCH:.*]] = arith.divui %[[BLOCK:.*]], %{{.*}} : i64
 // CHECK:           arith.minsi
@@ -112,11 +104,8 @@ updraft.plan @R compute f32 matrix {
 // CHECK:           arith.muli %[[BLOCK]], %[[COLUMNS]] : i64
 // CHECK:           scf.for %[[R:.*]] =
 // CHECK:             %[[ROW:.*]] = arith.addi %{{.*}}, %[[R]] : i64
-// CHECK:             %[[ROW_AT:.*]] = llvm.getelementptr inbounds %{{.*}}[%[[ROW]]]
-// CHECK:             %[[VALUE:.*]] = llvm.load %[[ROW_AT]] {alignment = 4 : i64} : !llvm.ptr -> f32
+// CHECK:             %[[VALUE:.*]] = updraft.read %{{.*}}[%[[ROW]]] : !updraft.elements<f32>, i64 -> f32
 // CHECK:             %[[VALUES:.*]] = vector.broadcast %[[VALUE]] : f32 to vector<8xf32>
 // CHECK:             scf.for %[[I:.*]] =
-// CHECK:               %[[COLUMN:.*]] = arith.addi %[[COLUMN_START]], %[[I]] : i64
-// CHECK:               %[[COLUMN_AT:.*]] = llvm.getelementptr inbounds %{{.*}}[%[[COLUMN]]]
-// CHECK:               llvm.load %[[COLUMN_AT]] {alignment = 8 : i64} : !llvm.ptr -> vector<8xf64>
+// CHECK:               updraft.read %{{.*}}[%[[COLUMN_START]], %[[I]]] : !updraft.elements<f64>, i64, i64 -> vector<8xf64>
 // CHECK:               arith.mulf %[[VALUES]], %{{.*}} : vector<8xf32>

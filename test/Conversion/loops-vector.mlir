@@ -1,5 +1,5 @@
-// The loops of a sweep: scalars are loaded and broadcast before them, and an iteration loads
-// everything before it stores. The remainder of a tensor is masked, or computed element by element.
+// The loops of a sweep: scalars are loaded and broadcast before them, and an iteration reads
+// everything before it writes. The remainder of a tensor is masked, or computed element by element.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=true" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,MASK
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256 mask-remainder=false" \
@@ -52,10 +52,8 @@ updraft.plan @Flagged compute f32 {
 // CHECK:         %[[TWO_STREAMS:.*]] = arith.constant 2 : i64
 // CHECK:         %[[TENSOR:.*]] = arith.muli %[[N]], %[[TWO_STREAMS]] : i64
 // CHECK:         %[[TENSOR_AT:.*]] = llvm.getelementptr inbounds %[[STREAMS]][%[[TENSOR]]] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
-// CHECK:         %[[P_AT:.*]] = llvm.getelementptr inbounds %[[TENSOR_AT]][0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
-// CHECK:         %[[P:.*]] = llvm.load %[[P_AT]] {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
-// CHECK:         %[[G_AT:.*]] = llvm.getelementptr inbounds %[[TENSOR_AT]][1]
-// CHECK:         %[[G:.*]] = llvm.load %[[G_AT]]
+// CHECK:         %[[P:.*]] = updraft.locate %[[TENSOR_AT]][0] : !llvm.ptr -> <f32>
+// CHECK:         %[[G:.*]] = updraft.locate %[[TENSOR_AT]][1] : !llvm.ptr -> <f32>
 // CHECK:         %[[RANGE_AT:.*]] = llvm.getelementptr inbounds %[[RANGES]][%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, i64
 // CHECK:         %[[BEGIN:.*]] = llvm.load %[[RANGE_AT]]
 // CHECK:         %[[END_AT:.*]] = llvm.getelementptr inbounds %[[RANGE_AT]][1]
@@ -66,16 +64,14 @@ updraft.plan @Flagged compute f32 {
 // CHECK:         %[[WHOLE:.*]] = arith.andi %[[LENGTH]], %[[MINUS_LANES]] : i64
 // CHECK:         %[[MIDDLE:.*]] = arith.addi %[[BEGIN]], %[[WHOLE]] : i64
 // CHECK:         scf.for %[[I:.*]] = %[[BEGIN]] to %[[MIDDLE]] step %{{.*}}  : i64 {
-// CHECK:           %[[PI:.*]] = llvm.getelementptr inbounds %[[P]][%[[I]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-// CHECK:           %[[PV:.*]] = llvm.load %[[PI]] {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
-// CHECK:           %[[GI:.*]] = llvm.getelementptr inbounds %[[G]][%[[I]]]
-// CHECK:           %[[GV:.*]] = llvm.load %[[GI]] {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+// CHECK:           %[[PV:.*]] = updraft.read %[[P]][%[[I]]] : !updraft.elements<f32>, i64 -> vector<8xf32>
+// CHECK:           %[[GV:.*]] = updraft.read %[[G]][%[[I]]] : !updraft.elements<f32>, i64 -> vector<8xf32>
 // CHECK:           %[[TWO:.*]] = arith.constant dense<2.000000e+00> : vector<8xf32>
 // CHECK:           %[[SG:.*]] = arith.mulf %[[SCALARS]], %[[GV]] : vector<8xf32>
 // CHECK:           %[[HALF:.*]] = arith.divf %[[SG]], %[[TWO]] : vector<8xf32>
 // CHECK:           %[[D:.*]] = arith.select %[[FLAGS]], %[[GV]], %[[HALF]] : vector<8xi1>, vector<8xf32>
 // CHECK:           %[[NEXT:.*]] = arith.subf %[[PV]], %[[D]] : vector<8xf32>
-// CHECK:           llvm.store %[[NEXT]], %{{.*}} {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+// CHECK:           updraft.write %[[NEXT]], %[[P]][%[[I]]] : vector<8xf32>, !updraft.elements<f32>, i64
 // CHECK-NEXT:    }
 //
 // MASK:          %[[LEFT:.*]] = arith.subi %[[LENGTH]], %[[WHOLE]] : i64
@@ -83,16 +79,14 @@ updraft.plan @Flagged compute f32 {
 // MASK:          scf.if %[[SOME]] {
 // MASK:            %[[LANES:.*]] = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7]> : vector<8xi32>
 // MASK:            %[[MASK:.*]] = arith.cmpi ult, %[[LANES]], %{{.*}} : vector<8xi32>
-// MASK:            %[[AT:.*]] = llvm.getelementptr inbounds %[[P]][%[[MIDDLE]]]
-// MASK:            llvm.intr.masked.load %[[AT]], %[[MASK]], %{{.*}} {alignment = 4 : i32}
-// MASK:            llvm.intr.masked.load
-// MASK:            arith.subf {{.*}} : vector<8xf32>
-// MASK:            llvm.intr.masked.store %{{.*}}, %{{.*}}, %[[MASK]] {alignment = 4 : i32} : vector<8xf32>, vector<8xi1> into !llvm.ptr
+// MASK:            updraft.read %[[P]][%[[MIDDLE]]] mask %[[MASK]] : !updraft.elements<f32>, i64, vector<8xi1> -> vector<8xf32>
+// MASK:            updraft.read %[[G]][%[[MIDDLE]]] mask %[[MASK]] : !updraft.elements<f32>, i64, vector<8xi1> -> vector<8xf32>
+// MASK:            %[[LAST:.*]] = arith.subf {{.*}} : vector<8xf32>
+// MASK:            updraft.write %[[LAST]], %[[P]][%[[MIDDLE]]] mask %[[MASK]] : vector<8xf32>, !updraft.elements<f32>, i64, vector<8xi1>
 // MASK-NOT:      scf.for
 //
 // SCALAR:        scf.for %[[J:.*]] = %[[MIDDLE]] to %[[END]] step %{{.*}}  : i64 {
-// SCALAR:          %[[PJ:.*]] = llvm.getelementptr inbounds %[[P]][%[[J]]]
-// SCALAR:          llvm.load %[[PJ]] {alignment = 4 : i64} : !llvm.ptr -> f32
+// SCALAR:          updraft.read %[[P]][%[[J]]] : !updraft.elements<f32>, i64 -> f32
 // SCALAR:          arith.select %[[FLAG]], %{{.*}}, %{{.*}} : f32
-// SCALAR:          llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr
-// SCALAR-NOT:    masked
+// SCALAR:          updraft.write %{{.*}}, %[[P]][%[[J]]] : f32, !updraft.elements<f32>, i64
+// SCALAR-NOT:    mask

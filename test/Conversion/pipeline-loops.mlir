@@ -5,35 +5,33 @@
 // RUN: updraft-opt %s --split-input-file --updraft-pipeline-loops="vector-bits=256" \
 // RUN:   | FileCheck %s --check-prefix=WIDE
 
-// Each half computes its addresses. Values that the second half needs are loaded in the first,
-// before it stores.
+// Each half has its own number. Values that the second half needs are read in the first, before it
+// writes.
 // CHECK-LABEL: func.func @halves(
-// CHECK-SAME:      %[[P:.*]]: !llvm.ptr, %[[Q:.*]]: !llvm.ptr, %[[BEGIN:[a-z0-9]+]]: i64, %[[LENGTH:[a-z0-9]+]]: i64, %[[D:.*]]: vector<8xf32>)
+// CHECK-SAME:      %[[P:.*]]: !updraft.elements<f32>, %[[Q:.*]]: !updraft.elements<f32>, %[[BEGIN:[a-z0-9]+]]: i64, %[[LENGTH:[a-z0-9]+]]: i64, %[[D:.*]]: vector<8xf32>)
 // CHECK:         %[[END:.*]] = arith.addi %[[BEGIN]], %{{.*}}
 // CHECK:         %[[C8:.*]] = arith.constant 8 : i64
 // CHECK:         %[[SOME:.*]] = arith.cmpi slt, %[[BEGIN]], %[[END]]
 // CHECK:         scf.if %[[SOME]] {
-// CHECK:           %[[X0:.*]] = llvm.load
+// CHECK:           %[[X0:.*]] = updraft.read
 // CHECK:           %[[ROOT0:.*]] = math.sqrt %[[X0]]
 // CHECK:           %[[SHIFTED0:.*]] = arith.addf %[[X0]], %[[D]]
-// CHECK:           %[[Y0:.*]] = llvm.load
-// CHECK:           llvm.store %[[SHIFTED0]]
+// CHECK:           %[[Y0:.*]] = updraft.read
+// CHECK:           updraft.write %[[SHIFTED0]]
 // CHECK-NOT:       arith.divf
 // CHECK:           %[[NEXT:.*]] = arith.addi %[[BEGIN]], %[[C8]]
 // CHECK:           %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %[[END]]
 // CHECK:           %[[LAST:.*]]:2 = scf.if %[[MORE]] -> (vector<8xf32>, vector<8xf32>) {
 // CHECK:             scf.while (%[[I:.*]] = %[[NEXT]], %[[ROOT:.*]] = %[[ROOT0]], %[[Y:.*]] = %[[Y0]])
-// CHECK:               %[[AT:.*]] = llvm.getelementptr inbounds %[[P]][%[[I]]]
-// CHECK:               %[[X1:.*]] = llvm.load %[[AT]]
+// CHECK:               %[[X1:.*]] = updraft.read %[[P]][%[[I]]]
 // CHECK:               %[[ROOT1:.*]] = math.sqrt %[[X1]]
 // CHECK:               %[[SHIFTED1:.*]] = arith.addf %[[X1]], %[[D]]
-// CHECK:               %[[Y1:.*]] = llvm.load
-// CHECK:               llvm.store %[[SHIFTED1]]
+// CHECK:               %[[Y1:.*]] = updraft.read
+// CHECK:               updraft.write %[[SHIFTED1]]
 // CHECK:               %[[PREVIOUS:.*]] = arith.subi %[[I]], %[[C8]]
-// CHECK:               %[[QAT:.*]] = llvm.getelementptr inbounds %[[Q]][%[[PREVIOUS]]]
 // CHECK:               %[[QUOTIENT:.*]] = arith.divf %[[ROOT]], %[[D]]
 // CHECK:               %[[SUM:.*]] = arith.addf %[[QUOTIENT]], %[[Y]]
-// CHECK:               llvm.store %[[SUM]], %[[QAT]]
+// CHECK:               updraft.write %[[SUM]], %[[Q]][%[[PREVIOUS]]]
 // CHECK:               %[[AFTER:.*]] = arith.addi %[[I]], %[[C8]]
 // CHECK:               %[[GOES_ON:.*]] = arith.cmpi slt, %[[AFTER]], %[[END]]
 // CHECK:               scf.condition(%[[GOES_ON]]) %[[AFTER]], %[[ROOT1]], %[[Y1]]
@@ -41,10 +39,9 @@
 // CHECK:             scf.yield %[[ROOT0]], %[[Y0]]
 // CHECK:           }
 // CHECK:           %[[FINAL:.*]] = arith.subi %[[END]], %[[C8]]
-// CHECK:           llvm.getelementptr inbounds %[[Q]][%[[FINAL]]]
 // CHECK:           %[[QUOTIENT:.*]] = arith.divf %[[LAST]]#0, %[[D]]
 // CHECK:           %[[SUM:.*]] = arith.addf %[[QUOTIENT]], %[[LAST]]#1
-// CHECK:           llvm.store %[[SUM]]
+// CHECK:           updraft.write %[[SUM]], %[[Q]][%[[FINAL]]]
 // CHECK-NOT:       scf.for
 // CHECK:         return
 //
@@ -52,22 +49,20 @@
 // WIDE-LABEL: func.func @halves(
 // WIDE:         scf.for
 // WIDE-NOT:     scf.while
-func.func @halves(%p: !llvm.ptr, %q: !llvm.ptr, %begin: i64, %length: i64, %d: vector<8xf32>) {
+func.func @halves(%p: !updraft.elements<f32>, %q: !updraft.elements<f32>, %begin: i64, %length: i64, %d: vector<8xf32>) {
   %mask = arith.constant -8 : i64
   %whole = arith.andi %length, %mask : i64
   %end = arith.addi %begin, %whole : i64
   %c8 = arith.constant 8 : i64
   scf.for %i = %begin to %end step %c8 : i64 {
-    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
-    %1 = llvm.getelementptr inbounds %q[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %y = llvm.load %1 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
+    %y = updraft.read %q[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
     %root = math.sqrt %x : vector<8xf32>
     %shifted = arith.addf %x, %d : vector<8xf32>
     %quotient = arith.divf %root, %d : vector<8xf32>
     %sum = arith.addf %quotient, %y : vector<8xf32>
-    llvm.store %sum, %1 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
-    llvm.store %shifted, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    updraft.write %sum, %q[%i] : vector<8xf32>, !updraft.elements<f32>, i64
+    updraft.write %shifted, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
   }
   return
 }
@@ -78,60 +73,57 @@ func.func @halves(%p: !llvm.ptr, %q: !llvm.ptr, %begin: i64, %length: i64, %d: v
 // CHECK-LABEL: func.func @part_of_a_vector(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
-func.func @part_of_a_vector(%p: !llvm.ptr, %begin: i64, %end: i64) {
+func.func @part_of_a_vector(%p: !updraft.elements<f32>, %begin: i64, %end: i64) {
   %c8 = arith.constant 8 : i64
   scf.for %i = %begin to %end step %c8 : i64 {
-    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
     %root = math.sqrt %x : vector<8xf32>
     %twice = math.sqrt %root : vector<8xf32>
-    llvm.store %twice, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    updraft.write %twice, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
   }
   return
 }
 
 // -----
 
-// An iteration adds to a value that another one has stored.
+// An iteration adds to a value that another one has written.
 // CHECK-LABEL: func.func @accumulates(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
-func.func @accumulates(%p: !llvm.ptr, %lanes: !llvm.ptr, %begin: i64, %length: i64) {
+func.func @accumulates(%p: !updraft.elements<f32>, %lanes: !updraft.elements<f32>, %begin: i64, %length: i64) {
+  %c0 = arith.constant 0 : i64
   %mask = arith.constant -8 : i64
   %whole = arith.andi %length, %mask : i64
   %end = arith.addi %begin, %whole : i64
   %c8 = arith.constant 8 : i64
   scf.for %i = %begin to %end step %c8 : i64 {
-    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
-    %total = llvm.load %lanes {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
+    %total = updraft.read %lanes[%c0] : !updraft.elements<f32>, i64 -> vector<8xf32>
     %root = math.sqrt %x : vector<8xf32>
     %sum = arith.addf %total, %root : vector<8xf32>
-    llvm.store %sum, %lanes {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    updraft.write %sum, %lanes[%c0] : vector<8xf32>, !updraft.elements<f32>, i64
   }
   return
 }
 
 // -----
 
-// A loaded value may have been stored just before: the streams may be the same.
-// CHECK-LABEL: func.func @loads_after_a_store(
+// A value may have been written just before it is read: the streams may be the same.
+// CHECK-LABEL: func.func @reads_after_a_write(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
-func.func @loads_after_a_store(%p: !llvm.ptr, %q: !llvm.ptr, %begin: i64, %length: i64) {
+func.func @reads_after_a_write(%p: !updraft.elements<f32>, %q: !updraft.elements<f32>, %begin: i64, %length: i64) {
   %mask = arith.constant -8 : i64
   %whole = arith.andi %length, %mask : i64
   %end = arith.addi %begin, %whole : i64
   %c8 = arith.constant 8 : i64
   scf.for %i = %begin to %end step %c8 : i64 {
-    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
     %root = math.sqrt %x : vector<8xf32>
-    llvm.store %root, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
-    %1 = llvm.getelementptr inbounds %q[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %y = llvm.load %1 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    updraft.write %root, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
+    %y = updraft.read %q[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
     %quotient = arith.divf %y, %root : vector<8xf32>
-    llvm.store %quotient, %1 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    updraft.write %quotient, %q[%i] : vector<8xf32>, !updraft.elements<f32>, i64
   }
   return
 }
@@ -142,17 +134,16 @@ func.func @loads_after_a_store(%p: !llvm.ptr, %q: !llvm.ptr, %begin: i64, %lengt
 // CHECK-LABEL: func.func @neighbours(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
-func.func @neighbours(%p: !llvm.ptr, %begin: i64, %length: i64) {
+func.func @neighbours(%p: !updraft.elements<f32>, %begin: i64, %length: i64) {
   %mask = arith.constant -4 : i64
   %whole = arith.andi %length, %mask : i64
   %end = arith.addi %begin, %whole : i64
   %c4 = arith.constant 4 : i64
   scf.for %i = %begin to %end step %c4 : i64 {
-    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
     %root = math.sqrt %x : vector<8xf32>
     %twice = math.sqrt %root : vector<8xf32>
-    llvm.store %twice, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    updraft.write %twice, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
   }
   return
 }
@@ -163,19 +154,18 @@ func.func @neighbours(%p: !llvm.ptr, %begin: i64, %length: i64) {
 // CHECK-LABEL: func.func @scalar_of_a_vector(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
-func.func @scalar_of_a_vector(%p: !llvm.ptr, %begin: i64, %length: i64) {
+func.func @scalar_of_a_vector(%p: !updraft.elements<f32>, %begin: i64, %length: i64) {
   %mask = arith.constant -8 : i64
   %whole = arith.andi %length, %mask : i64
   %end = arith.addi %begin, %whole : i64
   %c8 = arith.constant 8 : i64
   scf.for %i = %begin to %end step %c8 : i64 {
-    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
     %first = vector.extract %x[0] : f32 from vector<8xf32>
     %firsts = vector.broadcast %first : f32 to vector<8xf32>
     %root = math.sqrt %x : vector<8xf32>
     %quotient = arith.divf %root, %firsts : vector<8xf32>
-    llvm.store %quotient, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    updraft.write %quotient, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
   }
   return
 }
@@ -196,20 +186,21 @@ func.func @empty() {
 
 // -----
 
-// CHECK-LABEL: func.func @volatile(
+// Only some lanes of a vector are elements of the iteration.
+// CHECK-LABEL: func.func @masked(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
-func.func @volatile(%p: !llvm.ptr, %begin: i64, %length: i64) {
+func.func @masked(%p: !updraft.elements<f32>, %lanes: vector<8xi1>, %begin: i64, %length: i64) {
   %mask = arith.constant -8 : i64
   %whole = arith.andi %length, %mask : i64
   %end = arith.addi %begin, %whole : i64
   %c8 = arith.constant 8 : i64
   scf.for %i = %begin to %end step %c8 : i64 {
-    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %x = llvm.load volatile %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %x = updraft.read %p[%i] mask %lanes : !updraft.elements<f32>, i64, vector<8xi1> -> vector<8xf32>
     %root = math.sqrt %x : vector<8xf32>
     %quotient = arith.divf %root, %x : vector<8xf32>
-    llvm.store %quotient, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    updraft.write %quotient, %p[%i] mask %lanes
+        : vector<8xf32>, !updraft.elements<f32>, i64, vector<8xi1>
   }
   return
 }
@@ -220,7 +211,7 @@ func.func @volatile(%p: !llvm.ptr, %begin: i64, %length: i64) {
 // CHECK-LABEL: func.func @two_results(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
-func.func @two_results(%p: !llvm.ptr, %begin: i64, %length: i64) {
+func.func @two_results(%p: !updraft.elements<f32>, %begin: i64, %length: i64) {
   %mask = arith.constant -8 : i64
   %whole = arith.andi %length, %mask : i64
   %end = arith.addi %begin, %whole : i64
@@ -230,11 +221,10 @@ func.func @two_results(%p: !llvm.ptr, %begin: i64, %length: i64) {
     %sum = arith.addi %low, %high : i64
     %number = arith.sitofp %sum : i64 to f32
     %numbers = vector.broadcast %number : f32 to vector<8xf32>
-    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
     %root = math.sqrt %x : vector<8xf32>
     %quotient = arith.divf %root, %numbers : vector<8xf32>
-    llvm.store %quotient, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    updraft.write %quotient, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
   }
   return
 }
@@ -257,19 +247,18 @@ func.func @two_results(%p: !llvm.ptr, %begin: i64, %length: i64) {
 // CHECK:         } else {
 // CHECK:           scf.yield %[[M]]
 // CHECK:         return %[[ALL]]
-func.func @carries(%p: !llvm.ptr, %begin: i64, %length: i64, %d: vector<8xf32>, %m: vector<8xf32>) -> vector<8xf32> {
+func.func @carries(%p: !updraft.elements<f32>, %begin: i64, %length: i64, %d: vector<8xf32>, %m: vector<8xf32>) -> vector<8xf32> {
   %mask = arith.constant -8 : i64
   %whole = arith.andi %length, %mask : i64
   %end = arith.addi %begin, %whole : i64
   %c8 = arith.constant 8 : i64
   %all = scf.for %i = %begin to %end step %c8 iter_args(%max = %m) -> (vector<8xf32>) : i64 {
-    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
     %root = math.sqrt %x : vector<8xf32>
     %larger = arith.maximumf %max, %root : vector<8xf32>
     %quotient = arith.divf %root, %d : vector<8xf32>
     %sum = arith.addf %quotient, %d : vector<8xf32>
-    llvm.store %sum, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    updraft.write %sum, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
     scf.yield %larger : vector<8xf32>
   }
   return %all : vector<8xf32>
@@ -281,19 +270,18 @@ func.func @carries(%p: !llvm.ptr, %begin: i64, %length: i64, %d: vector<8xf32>, 
 // CHECK-LABEL: func.func @running_maximum(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
-func.func @running_maximum(%p: !llvm.ptr, %begin: i64, %length: i64, %m: vector<8xf32>) -> vector<8xf32> {
+func.func @running_maximum(%p: !updraft.elements<f32>, %begin: i64, %length: i64, %m: vector<8xf32>) -> vector<8xf32> {
   %mask = arith.constant -8 : i64
   %whole = arith.andi %length, %mask : i64
   %end = arith.addi %begin, %whole : i64
   %c8 = arith.constant 8 : i64
   %all = scf.for %i = %begin to %end step %c8 iter_args(%max = %m) -> (vector<8xf32>) : i64 {
-    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
     %root = math.sqrt %x : vector<8xf32>
     %larger = arith.maximumf %max, %root : vector<8xf32>
     %quotient = arith.divf %root, %larger : vector<8xf32>
     %sum = arith.addf %quotient, %x : vector<8xf32>
-    llvm.store %sum, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    updraft.write %sum, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
     scf.yield %larger : vector<8xf32>
   }
   return %all : vector<8xf32>
@@ -305,19 +293,18 @@ func.func @running_maximum(%p: !llvm.ptr, %begin: i64, %length: i64, %m: vector<
 // CHECK-LABEL: func.func @combines_late(
 // CHECK:         scf.for
 // CHECK-NOT:     scf.while
-func.func @combines_late(%p: !llvm.ptr, %begin: i64, %length: i64, %d: vector<8xf32>, %m: vector<8xf32>) -> vector<8xf32> {
+func.func @combines_late(%p: !updraft.elements<f32>, %begin: i64, %length: i64, %d: vector<8xf32>, %m: vector<8xf32>) -> vector<8xf32> {
   %mask = arith.constant -8 : i64
   %whole = arith.andi %length, %mask : i64
   %end = arith.addi %begin, %whole : i64
   %c8 = arith.constant 8 : i64
   %all = scf.for %i = %begin to %end step %c8 iter_args(%max = %m) -> (vector<8xf32>) : i64 {
-    %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-    %x = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
     %root = math.sqrt %x : vector<8xf32>
     %quotient = arith.divf %root, %d : vector<8xf32>
     %sum = arith.addf %quotient, %d : vector<8xf32>
     %larger = arith.maximumf %max, %sum : vector<8xf32>
-    llvm.store %sum, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+    updraft.write %sum, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
     scf.yield %larger : vector<8xf32>
   }
   return %all : vector<8xf32>

@@ -19,12 +19,12 @@ updraft.plan @Widen compute f32 {
 
 // CHECK-LABEL: func.func @Widen_sweep0
 // CHECK:         scf.for
-// CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<4xi16>
+// CHECK:           %[[X:.*]] = updraft.read %{{.*}}[%{{.*}}] : !updraft.elements<i16>, i64 -> vector<4xi16>
 // CHECK:           %[[EXT:.*]] = arith.extui %[[X]] : vector<4xi16> to vector<4xi32>
 // CHECK:           %[[SIXTEEN:.*]] = arith.constant dense<16> : vector<4xi32>
 // CHECK:           %[[SHIFTED:.*]] = arith.shli %[[EXT]], %[[SIXTEEN]] : vector<4xi32>
 // CHECK:           %[[F:.*]] = arith.bitcast %[[SHIFTED]] : vector<4xi32> to vector<4xf32>
-// CHECK:           llvm.store %[[F]]
+// CHECK:           updraft.write %[[F]], %{{.*}}[%{{.*}}] : vector<4xf32>, !updraft.elements<f32>, i64
 
 updraft.plan @Mixed compute f32 {
   %p = updraft.stream "param" : !updraft.stream<bf16>
@@ -45,7 +45,7 @@ updraft.plan @Mixed compute f32 {
 // CHECK-LABEL: func.func @Mixed_sweep0
 // CHECK-NOT:     bf16
 // CHECK:         scf.for
-// CHECK:           %[[F:.*]] = llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK:           %[[F:.*]] = updraft.read %{{.*}}[%{{.*}}] : !updraft.elements<f32>, i64 -> vector<4xf32>
 // CHECK:           %[[BITS:.*]] = arith.bitcast %[[F]] : vector<4xf32> to vector<4xi32>
 // CHECK:           %[[UPPER:.*]] = arith.shrui %[[BITS]]
 // CHECK:           arith.constant dense<1> : vector<4xi32>
@@ -59,7 +59,7 @@ updraft.plan @Mixed compute f32 {
 // CHECK:           %[[RESULT:.*]] = arith.select %[[NAN]], %[[QUIET]], %[[ROUNDED]]
 // CHECK:           %[[SHIFTED:.*]] = arith.shrui %[[RESULT]]
 // CHECK:           %[[STORED:.*]] = arith.trunci %[[SHIFTED]] : vector<4xi32> to vector<4xi16>
-// CHECK:           llvm.store %[[STORED]], %{{.*}} {alignment = 2 : i64} : vector<4xi16>, !llvm.ptr
+// CHECK:           updraft.write %[[STORED]], %{{.*}}[%{{.*}}] : vector<4xi16>, !updraft.elements<i16>, i64
 
 updraft.plan @Copy compute f32 {
   %p = updraft.stream "param" : !updraft.stream<bf16>
@@ -82,7 +82,7 @@ updraft.plan @Copy compute f32 {
 // CHECK-LABEL: func.func @Copy_sweep0
 // CHECK-NOT:     bf16
 // CHECK:         scf.for
-// CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<8xi16>
+// CHECK:           %[[X:.*]] = updraft.read %{{.*}}[%{{.*}}] : !updraft.elements<i16>, i64 -> vector<8xi16>
 // CHECK:           %[[WORDS:.*]] = vector.bitcast %[[X]] : vector<8xi16> to vector<4xi32>
 // CHECK:           %[[EVEN_BITS:.*]] = arith.shli %[[WORDS]]
 // CHECK:           arith.constant dense<-65536> : vector<4xi32>
@@ -96,11 +96,11 @@ updraft.plan @Copy compute f32 {
 // CHECK:           %[[REST:.*]] = llvm.intr.usub.sat(%[[LOWER]], %[[EVEN_UPPER]])
 // CHECK:           %[[CARRY:.*]] = arith.shrui %[[REST]]
 // CHECK:           %[[STORED:.*]] = arith.addi %[[UPPER]], %[[CARRY]] : vector<8xi16>
-// CHECK:           llvm.store %[[STORED]], %{{.*}} {alignment = 2 : i64} : vector<8xi16>, !llvm.ptr
+// CHECK:           updraft.write %[[STORED]], %{{.*}}[%{{.*}}] : vector<8xi16>, !updraft.elements<i16>, i64
 // CHECK:         scf.if
-// CHECK:           arith.cmpi ult, %{{.*}} : vector<8xi32>
-// CHECK:           llvm.intr.masked.load {{.*}} -> vector<8xi16>
-// CHECK:           llvm.intr.masked.store {{.*}} : vector<8xi16>, vector<8xi1> into !llvm.ptr
+// CHECK:           %[[MASK:.*]] = arith.cmpi ult, %{{.*}} : vector<8xi32>
+// CHECK:           updraft.read %{{.*}}[%{{.*}}] mask %[[MASK]] : !updraft.elements<i16>, i64, vector<8xi1> -> vector<8xi16>
+// CHECK:           updraft.write %{{.*}}, %{{.*}}[%{{.*}}] mask %[[MASK]] : vector<8xi16>, !updraft.elements<i16>, i64, vector<8xi1>
 
 updraft.plan @Scaled compute f32 {
   %h = updraft.hyper "h" = 1.0
@@ -162,7 +162,7 @@ updraft.plan @LongNaN compute f32 {
 // CHECK-LABEL: func.func @LongNaN_sweep0
 // CHECK:         scf.for
 // CHECK:           arith.cmpf uno
-// CHECK:           llvm.store %{{.*}} : vector<8xi16>, !llvm.ptr
+// CHECK:           updraft.write %{{.*}}, %{{.*}}[%{{.*}}] : vector<8xi16>, !updraft.elements<i16>, i64
 
 updraft.plan @FromF64 compute f64 {
   %p = updraft.stream "param" : !updraft.stream<bf16>
@@ -182,11 +182,11 @@ updraft.plan @FromF64 compute f64 {
 // From f64 through an f32 that is rounded to odd.
 // CHECK-LABEL: func.func @FromF64_sweep0
 // CHECK:         scf.for
-// CHECK:           %[[X:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<2xf64>
+// CHECK:           %[[X:.*]] = updraft.read %{{.*}}[%{{.*}}] : !updraft.elements<f64>, i64 -> vector<2xf64>
 // CHECK:           %[[NEAREST:.*]] = arith.truncf %[[X]] : vector<2xf64> to vector<2xf32>
 // CHECK:           %[[BACK:.*]] = arith.extf %[[NEAREST]] : vector<2xf32> to vector<2xf64>
 // CHECK:           arith.cmpf one, %[[BACK]], %[[X]] : vector<2xf64>
 // CHECK:           arith.cmpf ogt, %[[BACK]], %[[X]] : vector<2xf64>
 // CHECK:           %[[ODD:.*]] = arith.bitcast %{{.*}} : vector<2xi32> to vector<2xf32>
 // CHECK:           arith.bitcast %[[ODD]] : vector<2xf32> to vector<2xi32>
-// CHECK:           llvm.store %{{.*}}, %{{.*}} {alignment = 2 : i64} : vector<2xi16>, !llvm.ptr
+// CHECK:           updraft.write %{{.*}}, %{{.*}}[%{{.*}}] : vector<2xi16>, !updraft.elements<i16>, i64

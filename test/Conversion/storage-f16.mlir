@@ -1,4 +1,4 @@
-// Loads and stores treat f16 as i16; the processor converts it.
+// f16 in memory is i16; the processor converts it.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=128" | FileCheck %s
 
 updraft.plan @Copy compute f32 {
@@ -18,12 +18,12 @@ updraft.plan @Copy compute f32 {
 
 // CHECK-LABEL: func.func @Copy_sweep0
 // CHECK:         scf.for
-// CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<4xi16>
+// CHECK:           %[[X:.*]] = updraft.read %{{.*}}[%{{.*}}] : !updraft.elements<i16>, i64 -> vector<4xi16>
 // CHECK-NEXT:      %[[HALF:.*]] = arith.bitcast %[[X]] : vector<4xi16> to vector<4xf16>
 // CHECK-NEXT:      %[[WIDE:.*]] = arith.extf %[[HALF]] : vector<4xf16> to vector<4xf32>
 // CHECK-NEXT:      %[[NARROW:.*]] = arith.truncf %[[WIDE]] : vector<4xf32> to vector<4xf16>
 // CHECK-NEXT:      %[[STORED:.*]] = arith.bitcast %[[NARROW]] : vector<4xf16> to vector<4xi16>
-// CHECK:           llvm.store %[[STORED]], %{{.*}} {alignment = 2 : i64} : vector<4xi16>, !llvm.ptr
+// CHECK:           updraft.write %[[STORED]], %{{.*}}[%{{.*}}] : vector<4xi16>, !updraft.elements<i16>, i64
 
 updraft.plan @ToAndFromF64 compute f64 {
   %p = updraft.stream "param" : !updraft.stream<f16>
@@ -48,4 +48,4 @@ updraft.plan @ToAndFromF64 compute f64 {
 // CHECK:           %[[ODD:.*]] = arith.bitcast %{{.*}} : vector<2xi32> to vector<2xf32>
 // CHECK:           arith.truncf %[[ODD]] : vector<2xf32> to vector<2xf16>
 // CHECK-NOT:       arith.truncf %{{.*}} : vector<2xf64> to vector<2xf16>
-// CHECK:           llvm.store
+// CHECK:           updraft.write %{{.*}}, %{{.*}}[%{{.*}}] : vector<2xi16>, !updraft.elements<i16>, i64

@@ -18,9 +18,8 @@ updraft.plan @Same compute f32 {
 
 // CHECK-LABEL: func.func @Same_sweep0
 // CHECK:         scf.for
-// CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<4xf32>
-// CHECK-NEXT:      %[[AT:.*]] = llvm.getelementptr
-// CHECK-NEXT:      llvm.store %[[X]], %[[AT]] {alignment = 4 : i64} : vector<4xf32>, !llvm.ptr
+// CHECK:           %[[X:.*]] = updraft.read %{{.*}}[%{{.*}}] : !updraft.elements<f32>, i64 -> vector<4xf32>
+// CHECK-NEXT:      updraft.write %[[X]], %{{.*}}[%{{.*}}] : vector<4xf32>, !updraft.elements<f32>, i64
 
 updraft.plan @Wide compute f64 {
   %p = updraft.stream "param" : !updraft.stream<f32>
@@ -39,10 +38,10 @@ updraft.plan @Wide compute f64 {
 
 // CHECK-LABEL: func.func @Wide_sweep0
 // CHECK:         scf.for
-// CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<2xf32>
+// CHECK:           %[[X:.*]] = updraft.read %{{.*}}[%{{.*}}] : !updraft.elements<f32>, i64 -> vector<2xf32>
 // CHECK-NEXT:      %[[WIDE:.*]] = arith.extf %[[X]] : vector<2xf32> to vector<2xf64>
 // CHECK-NEXT:      %[[NARROW:.*]] = arith.truncf %[[WIDE]] : vector<2xf64> to vector<2xf32>
-// CHECK:           llvm.store %[[NARROW]], %{{.*}} {alignment = 4 : i64} : vector<2xf32>, !llvm.ptr
+// CHECK-NEXT:      updraft.write %[[NARROW]], %{{.*}}[%{{.*}}] : vector<2xf32>, !updraft.elements<f32>, i64
 
 updraft.plan @Narrow compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f64>
@@ -61,7 +60,7 @@ updraft.plan @Narrow compute f32 {
 
 // CHECK-LABEL: func.func @Narrow_sweep0
 // CHECK:         scf.for
-// CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr -> vector<4xf64>
+// CHECK:           %[[X:.*]] = updraft.read %{{.*}}[%{{.*}}] : !updraft.elements<f64>, i64 -> vector<4xf64>
 // CHECK-NEXT:      %[[NARROW:.*]] = arith.truncf %[[X]] : vector<4xf64> to vector<4xf32>
 // CHECK-NEXT:      %[[WIDE:.*]] = arith.extf %[[NARROW]] : vector<4xf32> to vector<4xf64>
-// CHECK:           llvm.store %[[WIDE]], %{{.*}} {alignment = 8 : i64} : vector<4xf64>, !llvm.ptr
+// CHECK-NEXT:      updraft.write %[[WIDE]], %{{.*}}[%{{.*}}] : vector<4xf64>, !updraft.elements<f64>, i64

@@ -21,7 +21,7 @@ updraft.plan @Bytes compute f32 {
 
 // CHECK-LABEL: func.func @Bytes_sweep0
 // CHECK:         scf.for
-// CHECK:           %[[X:.*]] = llvm.load %{{.*}} {alignment = 1 : i64} : !llvm.ptr -> vector<4xi8>
+// CHECK:           %[[X:.*]] = updraft.read %{{.*}}[%{{.*}}] : !updraft.elements<i8>, i64 -> vector<4xi8>
 // CHECK:           %[[F:.*]] = arith.sitofp %[[X]] : vector<4xi8> to vector<4xf32>
 // CHECK:           %[[Y:.*]] = arith.negf %[[F]] : vector<4xf32>
 // CHECK:           arith.cmpf uno, %[[Y]]
@@ -31,4 +31,4 @@ updraft.plan @Bytes compute f32 {
 // CHECK:           %[[V:.*]] = arith.select %[[HIGH]]
 // CHECK:           %[[I:.*]] = llvm.intr.lrint(%[[V]]) : (vector<4xf32>) -> vector<4xi32>
 // CHECK:           %[[B:.*]] = arith.trunci %[[I]] : vector<4xi32> to vector<4xi8>
-// CHECK:           llvm.store %[[B]], %{{.*}} {alignment = 1 : i64} : vector<4xi8>, !llvm.ptr
+// CHECK:           updraft.write %[[B]], %{{.*}}[%{{.*}}] : vector<4xi8>, !updraft.elements<i8>, i64

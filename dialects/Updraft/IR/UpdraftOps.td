@@ -3,6 +3,7 @@
 #ifndef UPDRAFT_IR_OPS_TD
 #define UPDRAFT_IR_OPS_TD
 
+include "Updraft/IR/UpdraftAccessOps.td"
 include "Updraft/IR/UpdraftRuleOps.td"
 include "Updraft/IR/UpdraftPlanOps.td"
 

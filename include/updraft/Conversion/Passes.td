@@ -59,17 +59,16 @@ def OutlineMathPass : Pass<"updraft-outline-math", "::mlir::ModuleOp"> {
 def PrefetchStreamsPass : Pass<"updraft-prefetch-streams", "::mlir::ModuleOp"> {
   let summary = "Prefetch vector loads some iterations ahead";
   let description = [{
-    Adds one prefetch per iteration for each stream that the loop loads from, `distance` elements
-    ahead of the first load. The prefetch may run past the end of a stream, where the next tensor or
-    row usually begins. In a stream that is shorter than the distance, only the last vector is
+    Adds one prefetch per iteration for each stream that the loop reads, `distance` elements ahead
+    of the first read. The prefetch may run past the end of a stream, where the next tensor or row
+    usually begins. In a stream that is shorter than the distance, only the last vector is
     prefetched.
 
     Before:
 
     ```mlir
     scf.for %i = %begin to %end step %c16 : i64 {
-      %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-      %1 = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+      %0 = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<16xf32>
     }
     ```
 
@@ -78,19 +77,17 @@ def PrefetchStreamsPass : Pass<"updraft-prefetch-streams", "::mlir::ModuleOp"> {
     ```mlir
     %length = arith.subi %end, %begin : i64
     %short = arith.cmpi slt, %length, %c512 : i64
-    %2 = arith.subi %end, %c16 : i64
-    %last = arith.select %short, %2, %largest : i64
+    %0 = arith.subi %end, %c16 : i64
+    %last = arith.select %short, %0, %largest : i64
     scf.for %i = %begin to %end step %c16 : i64 {
-      %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-      %3 = arith.addi %i, %c512 : i64
-      %4 = arith.minsi %3, %last : i64
-      %5 = llvm.getelementptr %p[%4] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-      "llvm.intr.prefetch"(%5) <{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32}> : (!llvm.ptr) -> ()
-      %1 = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+      %1 = arith.addi %i, %c512 : i64
+      %2 = arith.minsi %1, %last : i64
+      updraft.prefetch %p[%2] : !updraft.elements<f32>, i64
+      %3 = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<16xf32>
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
   let options = [
     Option<"distance", "distance", "unsigned", /*default=*/"512",
            "elements from a load to its prefetch">
@@ -112,19 +109,19 @@ def InvertDivisorsPass : Pass<"updraft-invert-divisors", "::mlir::ModuleOp"> {
     Before:
 
     ```mlir
-    %d = vector.broadcast %s : f32 to vector<16xf32>
+    %divisor = vector.broadcast %s : f32 to vector<16xf32>
     scf.for %i = %begin to %end step %c16 : i64 {
       %root = math.sqrt %x : vector<16xf32>
-      %0 = arith.divf %root, %d : vector<16xf32>
+      %0 = arith.divf %root, %divisor : vector<16xf32>
     }
     ```
 
     After:
 
     ```mlir
-    %d = vector.broadcast %s : f32 to vector<16xf32>
+    %divisor = vector.broadcast %s : f32 to vector<16xf32>
     %large = arith.cmpf oge, %s, %least : f32
-    %small = arith.cmpf ole, %s, %largest : f32
+    %small = arith.cmpf ole, %s, %most : f32
     %ordinary = arith.andi %large, %small : i1
     %1 = arith.divf %one, %s : f32
     %2 = arith.negf %s : f32
@@ -156,19 +153,18 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
   let description = [{
     Applies to loops over vectors that are bound by latency: an iteration has a long chain of
     operations, and so many other operations that a CPU cannot begin the next iteration early
-    enough. The loop is cut in the middle of the chain, with every load in the first half. The value
-    of each element and the order of its loads and stores don't change. Addresses with different
-    bases are assumed to be streams that are identical or don't overlap.
+    enough. The loop is cut in the middle of the chain, with every read in the first half. The value
+    of each element and the order of its reads and writes don't change. Iterations are independent
+    by the rule of `!updraft.elements`.
 
     Before:
 
     ```mlir
     scf.for %i = %begin to %end step %c8 : i64 {
-      %0 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-      %1 = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
-      %2 = math.sqrt %1 : vector<8xf32>
-      %3 = arith.divf %2, %d : vector<8xf32>
-      llvm.store %3, %0 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+      %0 = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
+      %1 = math.sqrt %0 : vector<8xf32>
+      %2 = arith.divf %1, %d : vector<8xf32>
+      updraft.write %2, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
     }
     ```
 
@@ -177,30 +173,26 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
     ```mlir
     %some = arith.cmpi slt, %begin, %end : i64
     scf.if %some {
-      %0 = llvm.getelementptr inbounds %p[%begin] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-      %1 = llvm.load %0 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
-      %2 = math.sqrt %1 : vector<8xf32>
-      %3 = arith.addi %begin, %c8 : i64
+      %0 = updraft.read %p[%begin] : !updraft.elements<f32>, i64 -> vector<8xf32>
+      %1 = math.sqrt %0 : vector<8xf32>
+      %2 = arith.addi %begin, %c8 : i64
       // If there is another iteration:
-      %4:2 = scf.while (%i = %3, %root = %2) : (i64, vector<8xf32>) -> (i64, vector<8xf32>) {
-        %8 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-        %9 = llvm.load %8 {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
-        %10 = math.sqrt %9 : vector<8xf32>
-        %11 = arith.subi %i, %c8 : i64
-        %12 = llvm.getelementptr inbounds %p[%11] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-        %13 = arith.divf %root, %d : vector<8xf32>
-        llvm.store %13, %12 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
-        %14 = arith.addi %i, %c8 : i64
-        %15 = arith.cmpi slt, %14, %end : i64
-        scf.condition(%15) %14, %10 : i64, vector<8xf32>
+      %3:2 = scf.while (%i = %2, %root = %1) : (i64, vector<8xf32>) -> (i64, vector<8xf32>) {
+        %6 = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
+        %7 = math.sqrt %6 : vector<8xf32>
+        %8 = arith.subi %i, %c8 : i64
+        %9 = arith.divf %root, %d : vector<8xf32>
+        updraft.write %9, %p[%8] : vector<8xf32>, !updraft.elements<f32>, i64
+        %10 = arith.addi %i, %c8 : i64
+        %11 = arith.cmpi slt, %10, %end : i64
+        scf.condition(%11) %10, %7 : i64, vector<8xf32>
       } do {
       ^bb0(%i: i64, %root: vector<8xf32>):
         scf.yield %i, %root : i64, vector<8xf32>
       }
-      %5 = arith.subi %end, %c8 : i64
-      %6 = llvm.getelementptr inbounds %p[%5] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-      %7 = arith.divf %4#1, %d : vector<8xf32>
-      llvm.store %7, %6 {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
+      %4 = arith.subi %end, %c8 : i64
+      %5 = arith.divf %3#1, %d : vector<8xf32>
+      updraft.write %5, %p[%4] : vector<8xf32>, !updraft.elements<f32>, i64
     }
     ```
 
@@ -208,24 +200,23 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
     example for a maximum.
 
     If the number of elements is constant, the halves become two consecutive short loops; without
-    `split-counted` such loops don't change. Values that the second loop needs are kept in memory:
-    in the function's memory if the loop stores them there anyway, else in a buffer. Only the second
-    loop writes streams. It loads from them again, and computes everything that the first loop does
-    not need.
+    `split-counted` such loops don't change. Scratch memory keeps the values that the second loop
+    needs; the pass allocates some for those that the loop doesn't write there anyway. Only the
+    second loop writes streams. It reads them again, and computes everything that the first loop
+    does not need.
 
     ```mlir
     %whole = arith.andi %c256, %multiple_of_8 : i64
-    %end = arith.addi %begin, %whole : i64
-    scf.for %i = %begin to %end step %c8 : i64 {
+    %stop = arith.addi %begin, %whole : i64
+    scf.for %i = %begin to %stop step %c8 : i64 {
       // The root, kept.
     }
-    scf.for %i = %begin to %end step %c8 : i64 {
+    scf.for %i = %begin to %stop step %c8 : i64 {
       // The quotient, stored.
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-                           "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
   let options = [
     Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"512",
            "width of a vector register in bits">,
@@ -244,9 +235,10 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
 def ConvertLoopsToLLVMPass : Pass<"convert-updraft-loops-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Lower functions with vector loops to the LLVM dialect, in one conversion";
   let description = [{
-    Converts `func`, `scf`, `cf`, `arith`, `math` and `vector` together. Arithmetic keeps its IEEE
-    meaning: the pass adds no fast-math flags and contracts nothing. Scalar `math` operations
-    without an LLVM intrinsic become calls of the C library. Only host functions may contain them.
+    Converts `func`, `scf`, `cf`, `arith`, `math`, `vector` and accesses of `!updraft.elements`
+    together. Arithmetic keeps its IEEE meaning: the pass adds no fast-math flags and contracts
+    nothing. Scalar `math` operations without an LLVM intrinsic become calls of the C library. Only
+    host functions may contain them.
   }];
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
 }

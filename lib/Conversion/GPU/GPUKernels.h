@@ -27,6 +27,9 @@ constexpr llvm::StringLiteral partialCountAttr = "updraft.partial_count";
 /// On a prologue: the size in bytes of the flag at the start of its row.
 constexpr llvm::StringLiteral flagBytesAttr = "updraft.flag_bytes";
 
+/// The address space of the device's memory in NVPTX.
+constexpr unsigned globalMemory = 1;
+
 /// The type of a pointer to the device's memory.
 mlir::Type globalPointer(mlir::MLIRContext *context);
 

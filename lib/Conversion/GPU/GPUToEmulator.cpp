@@ -3,7 +3,9 @@
 // indices. The matching function of updraft-c/kernel.h launches it in the emulator.
 
 #include "../KernelMemory.h"
+#include "../ToLLVM.h"
 #include "GPUKernels.h"
+#include "Updraft/IR/UpdraftDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -257,13 +259,27 @@ struct ConvertGPUToEmulatorPass : impl::ConvertGPUToEmulatorPassBase<ConvertGPUT
     populateGpuLowerSubgroupReduceToShufflePatterns(set, UPD_GPU_WARP_THREADS);
     set.add(roundToBFloat16);
     forHosts = FrozenRewritePatternSet(std::move(set));
+    converter = std::make_shared<LLVMTypeConverter>(context);
+    RewritePatternSet ofAccesses(context);
+    populateAccessToLLVMPatterns(*converter, ofAccesses);
+    accesses = FrozenRewritePatternSet(std::move(ofAccesses));
     return success();
+  }
+
+  // Addresses must be known before they are checked.
+  LogicalResult convertAccesses(gpu::GPUModuleOp kernels) {
+    ConversionTarget target(getContext());
+    target.addIllegalDialect<UpdraftDialect>();
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    return applyPartialConversion(kernels, target, accesses);
   }
 
   void runOnOperation() override {
     EmulatedModule emulated(getOperation());
     for (auto kernels : llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>())) {
       walkAndApplyPatterns(kernels, forHosts);
+      if (failed(convertAccesses(kernels)))
+        return signalPassFailure();
       if (failed(takeFunctions(kernels)))
         return signalPassFailure();
       for (auto kernel : kernels.getOps<gpu::GPUFuncOp>())
@@ -273,7 +289,8 @@ struct ConvertGPUToEmulatorPass : impl::ConvertGPUToEmulatorPassBase<ConvertGPUT
     }
   }
 
-  FrozenRewritePatternSet forHosts;
+  std::shared_ptr<LLVMTypeConverter> converter;
+  FrozenRewritePatternSet forHosts, accesses;
 };
 } // namespace
 

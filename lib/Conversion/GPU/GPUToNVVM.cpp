@@ -68,6 +68,7 @@ struct ConvertGPUToNVVMPass : impl::ConvertGPUToNVVMPassBase<ConvertGPUToNVVMPas
     configureGpuToNVVMTypeConverter(*converter);
     RewritePatternSet set(context);
     populateToLLVMPatterns(*converter, set);
+    populateAccessToLLVMPatterns(*converter, set);
     populateGpuToNVVMConversionPatterns(*converter, set);
     populateGpuSubgroupReduceOpLoweringPattern(*converter, set);
     set.add<ApproximationPattern<arith::DivFOp>>(*converter, "llvm.nvvm.div.full");

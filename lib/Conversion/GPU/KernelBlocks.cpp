@@ -45,15 +45,15 @@ SmallVector<Value> SweepKernel::blockLoop(Value lower, Value upper, bool whole, 
 SmallVector<Value> SweepKernel::computeBlock(Value start, Value end, ValueRange carried,
                                              bool aligned) {
   struct Part {
-    Value number, mask;
+    ElementRange range;
     SmallVector<Value> values; // by coded stream
   };
   Value inSequence =
       arith::ShRUIOp::create(builder, loc, start, constantI32(llvm::Log2_64(quantBlockElements)));
-  Value block = add(firstScale, arith::ExtUIOp::create(builder, loc, i64, inSequence));
+  Value block = add(origin.scale, arith::ExtUIOp::create(builder, loc, i64, inSequence));
   for (const StreamAccess &stream : reads)
     if (stream.blocks)
-      decodings[stream.stream] = splat(decodingOf(stream, block));
+      decodings[stream.stream] = splat(loadDecoding(stream, block));
   Value first =
       arith::AddIOp::create(builder, loc, start, multiply(member, constantI32(vectorLanes)));
   SmallVector<Value> reduced(carried);
@@ -61,8 +61,9 @@ SmallVector<Value> SweepKernel::computeBlock(Value start, Value end, ValueRange 
   for (int64_t offset = 0; offset < quantBlockElements; offset += int64_t(UPD_LANES)) {
     Value number = arith::AddIOp::create(builder, loc, first, constantI32(offset));
     Value mask = end ? lanesBelow(number, end) : Value();
-    reduced = computeAt(number, vectorLanes, mask, reduced, aligned);
-    parts.push_back({number, mask, codedValues});
+    ElementRange range = {number, vectorLanes, mask, aligned};
+    reduced = computeAt(range, reduced);
+    parts.push_back({range, codedValues});
   }
 
   if (codedWrites().empty())
@@ -75,16 +76,15 @@ SmallVector<Value> SweepKernel::computeBlock(Value start, Value end, ValueRange 
     for (const Part &part : parts)
       extremes = withBits(extremes,
                           arith::BitcastOp::create(builder, loc, bits, part.values[i]).getResult(),
-                          part.mask, vectorLanes);
+                          part.range.mask, vectorLanes);
     BlockedStorage::Encoding encoding =
         stream->blocks->encodingOf(builder, loc, ofWarp(SweepAccess::reduced(extremes)));
     BlockedStorage::Encoding ofLanes = splat(encoding);
     for (const Part &part : parts) {
       Value codes = stream->blocks->narrow(builder, loc, part.values[i], ofLanes);
-      storeElements(builder, loc, codes, here(*stream, part.number), part.mask,
-                    aligned ? alignmentOf(codes.getType()) : 0);
+      write(codes, placeOf(*stream, part.range.number), part.range);
     }
-    storeAlone(encoding.scale, scaleAddress(*stream, block));
+    alone([&] { WriteOp::create(builder, loc, encoding.scale, stream->scales, block); });
   }
   return reduced;
 }

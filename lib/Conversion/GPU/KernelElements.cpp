@@ -13,26 +13,17 @@ namespace updraft {
 
 constexpr unsigned computedTogether = 2;
 
-// Begins a sequence: sets the base addresses of its elements.
-void SweepKernel::enter(const LoopOrigin &origin) {
-  firstElement = origin.element;
-  firstScale = origin.scale;
-  bases.clear();
-  for (StreamAccess *stream : allStreams()) {
-    if (stream->over() == sweep.getOver())
-      bases[stream->stream] = addressOf(*stream, origin.element);
-    else if (stream->over() == Extent::column)
-      bases[stream->stream] = addressOf(*stream, origin.column);
-  }
-  for (const ReductionAccess &reduction : reductions)
-    if (!reduction.hasLanes())
-      bases[reduction.stream->stream] = addressOf(*reduction.stream, origin.sum);
+// Begins a sequence, whose elements have 32-bit numbers.
+void SweepKernel::enter(const LoopOrigin &start) {
+  origin = start;
+  here.clear();
+  for (StreamAccess *stream : allStreams())
+    if (isOfSequence(*stream))
+      here[stream->stream] = ShiftOp::create(builder, loc, stream->elements, originOf(*stream));
 }
 
-Value SweepKernel::here(const StreamAccess &stream, Value number) {
-  StreamAccess access = stream;
-  access.base = bases.lookup(stream.stream);
-  return addressOf(access, number);
+ElementPlace SweepKernel::placeOf(const StreamAccess &stream, Value number) {
+  return {here.lookup(stream.stream), {number}};
 }
 
 // Updates a sequence without reductions: whole vectors if streams are aligned, then single
@@ -42,19 +33,18 @@ void SweepKernel::update(Value length, Value aligned) {
   Value zero = constantI32(0);
   Value middle = arith::SelectOp::create(builder, named(loc, "middle"), aligned, whole, zero);
   vectorLoop(zero, middle, vectorLanes, {}, [&](Value number, ValueRange) {
-    return computeAt(number, vectorLanes, {}, {}, /*aligned=*/true);
+    return computeAt({number, vectorLanes, {}, /*isAligned=*/true}, {});
   });
-  vectorLoop(middle, length, 1, {}, [&](Value number, ValueRange) {
-    return computeAt(number, 1, {}, {}, /*aligned=*/false);
-  });
+  vectorLoop(middle, length, 1, {},
+             [&](Value number, ValueRange) { return computeAt({number}, {}); });
 }
 
 SmallVector<Value> SweepKernel::compute(Value length, Value aligned, ValueRange carried) {
-  if (firstScale)
+  if (byQuantBlocks)
     return computeBlocks(length, aligned, carried);
   return walk(length, aligned, carried,
               [&](Value number, Value mask, ValueRange before, bool isAligned) {
-                return computeAt(number, vectorLanes, mask, before, isAligned);
+                return computeAt({number, vectorLanes, mask, isAligned}, before);
               });
 }
 
@@ -135,8 +125,8 @@ Value SweepKernel::lanesBelow(Value number, Value end) {
 
 // Computes the body for a vector of elements, a few at a time, to limit the registers that a thread
 // needs for intermediate values.
-SmallVector<Value> SweepKernel::bodyOf(ValueRange arguments, Value number, unsigned lanes) {
-  const unsigned part = std::min(lanes, computedTogether);
+SmallVector<Value> SweepKernel::bodyOf(ValueRange arguments, const ElementRange &range) {
+  const unsigned lanes = range.lanes, part = std::min(lanes, computedTogether);
   SmallVector<Value> results;
   for (unsigned first = 0; first < lanes; first += part) {
     auto partOf = [&](Value value) -> Value {
@@ -147,7 +137,8 @@ SmallVector<Value> SweepKernel::bodyOf(ValueRange arguments, Value number, unsig
           llvm::to_vector(llvm::seq<int64_t>(first, first + int64_t(part))));
     };
     auto random = [&](RandomOp op) {
-      Value inTensor = add(firstElement, arith::ExtUIOp::create(builder, loc, i64, number));
+      Value number = arith::ExtUIOp::create(builder, loc, i64, range.number);
+      Value inTensor = add(origin.element, number);
       return randomBits(op, first == 0 ? inTensor : add(inTensor, constantI64(first)), part);
     };
     SmallVector<Value> some =
@@ -164,62 +155,35 @@ SmallVector<Value> SweepKernel::bodyOf(ValueRange arguments, Value number, unsig
   return results;
 }
 
-Value SweepKernel::loadOperand(const StreamAccess &stream, Type type, Value number, unsigned lanes,
-                               Value mask, bool aligned) {
-  if (stream.over() != sweep.getOver() && stream.over() != Extent::column) {
-    const Uniform &value = uniforms.find(stream.stream)->second;
-    return lanes == 1 ? value.scalar : value.vector;
-  }
-  Location name = stream.stream.getLoc();
-  if (stream.blocks) {
-    Type codes = laneType(builder.getI8Type(), lanes);
-    Value stored = loadElements(builder, name, codes, here(stream, number), mask,
-                                aligned ? alignmentOf(codes) : 0);
-    return stream.blocks->widen(builder, name, stored, decodings.lookup(stream.stream), type);
-  }
-  Type memory = laneType(stream.storage->memoryType(builder.getContext()), lanes);
-  Value stored = loadElements(builder, name, memory, here(stream, number), mask,
-                              aligned ? alignmentOf(memory) : 0);
-  return stream.storage->widen(builder, name, stored, type);
+BlockedStorage::Decoding SweepKernel::decodingOf(const StreamAccess &stream, unsigned) {
+  return decodings.lookup(stream.stream);
 }
 
-SmallVector<Value> SweepKernel::computeAt(Value number, unsigned lanes, Value mask,
-                                          ValueRange carried, bool aligned) {
-  SmallVector<Value> arguments = uniformArguments(lanes);
-  auto blockArguments = sweep.getBody().getArguments().drop_front(arguments.size());
-  for (auto [stream, argument] : llvm::zip_equal(reads, blockArguments))
-    arguments.push_back(loadOperand(stream, argument.getType(), number, lanes, mask, aligned));
-  SmallVector<Value> results = bodyOf(arguments, number, lanes);
-  // The operands of `updraft.store` are in the order: writes, reductions, temporaries.
-  ArrayRef<Value> values(results);
-  const size_t written = sweep.getWrites().size();
-  SmallVector<Value> after;
-  for (auto [access, value] :
-       llvm::zip_equal(reductions, values.slice(written, reductions.size()))) {
-    ReductionKind kind = access.reduction.getKind();
-    if (!access.hasLanes()) {
-      accumulate(builder, loc, kind, value, here(*access.stream, number), mask);
-      continue;
-    }
-    Value added = value;
-    if (mask)
-      added = arith::SelectOp::create(builder, loc, mask, value,
-                                      reductionIdentity(builder, loc, kind, value.getType()));
-    after.push_back(combineReduced(builder, loc, kind, carried[after.size()], added));
+SmallVector<Value> SweepKernel::computeAt(const ElementRange &range, ValueRange carried) {
+  laneSums.clear();
+  for (const ReductionAccess &access : reductions) {
+    laneSums.push_back(access.hasLanes() ? carried.front() : Value());
+    carried = carried.drop_front(access.hasLanes());
   }
-  SmallVector<Value> stored(values.take_front(written));
-  llvm::append_range(stored, values.drop_front(written + reductions.size()));
   codedValues.clear();
-  for (auto [stream, value] : llvm::zip_equal(writes, stored)) {
-    if (stream.blocks) {
-      codedValues.push_back(convertFloat(builder, loc, value, builder.getF32Type()));
-      continue;
-    }
-    Value narrow = stream.storage->narrowOnGPU(builder, loc, value);
-    storeElements(builder, loc, narrow, here(stream, number), mask,
-                  aligned ? alignmentOf(narrow.getType()) : 0);
-  }
-  return after;
+  computeElements(range);
+  return llvm::to_vector(llvm::make_filter_range(laneSums, [](Value sums) { return !!sums; }));
+}
+
+void SweepKernel::addToLanes(size_t index, Value values, const ElementRange &range) {
+  ReductionKind kind = reductions[index].reduction.getKind();
+  if (range.mask)
+    values = arith::SelectOp::create(builder, loc, range.mask, values,
+                                     reductionIdentity(builder, loc, kind, values.getType()));
+  laneSums[index] = combineReduced(builder, loc, kind, laneSums[index], values);
+}
+
+Value SweepKernel::narrow(const StreamAccess &stream, Value values) {
+  return stream.storage->narrowOnGPU(builder, loc, values);
+}
+
+void SweepKernel::keepForBlock(const StreamAccess &, Value values, const ElementRange &) {
+  codedValues.push_back(convertFloat(builder, loc, values, builder.getF32Type()));
 }
 
 } // namespace updraft

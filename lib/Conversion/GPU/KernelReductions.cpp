@@ -1,6 +1,7 @@
 //===- KernelReductions.cpp - From the lanes of a warp to results -----------------------------===//
 
 #include "../Accumulators.h"
+#include "../KernelMemory.h"
 #include "SweepKernel.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -78,38 +79,41 @@ Value SweepKernel::totalOf(ReductionKind kind, Value lanes) {
 
 // Stores the results of a chunk: one value per reduction over a tensor or group.
 void SweepKernel::storePartials(ValueRange carried, Value partials) {
-  SmallVector<Value> totals, addresses;
+  SmallVector<Value> totals;
   for (auto [access, lanes] : llvm::zip_equal(laneReductions(), carried))
-    if (access->isPartial()) {
-      addresses.push_back(elementPointer(builder, loc, builder.getF64Type(), partials,
-                                         static_cast<int32_t>(addresses.size())));
+    if (access->isPartial())
       totals.push_back(totalOf(access->reduction.getKind(), lanes));
-    }
-  storeAlone(totals, addresses);
+  if (totals.empty())
+    return;
+  alone([&] {
+    for (auto [index, total] : llvm::enumerate(totals))
+      storeElements(builder, loc, total,
+                    elementPointer(builder, loc, builder.getF64Type(), partials,
+                                   static_cast<int32_t>(index)));
+  });
 }
 
 // Stores the results of one row or batch.
 void SweepKernel::storeTotals(ValueRange carried, Value index) {
-  SmallVector<Value> totals, addresses;
+  SmallVector<std::pair<Value, Value>> totals;
   for (auto [access, lanes] : llvm::zip_equal(laneReductions(), carried))
-    if (!access->isPartial()) {
-      addresses.push_back(addressOf(*access->stream, index));
-      totals.push_back(totalOf(access->reduction.getKind(), lanes));
-    }
-  storeAlone(totals, addresses);
+    if (!access->isPartial())
+      totals.push_back({totalOf(access->reduction.getKind(), lanes), access->stream->elements});
+  if (totals.empty())
+    return;
+  alone([&] {
+    for (auto [total, elements] : totals)
+      WriteOp::create(builder, loc, total, elements, index);
+  });
 }
 
-// All threads have the values; one of them stores them.
-void SweepKernel::storeAlone(ValueRange values, ArrayRef<Value> addresses) {
-  if (values.empty())
-    return;
+void SweepKernel::alone(llvm::function_ref<void()> body) {
   OpBuilder::InsertionGuard guard(builder);
   Value isFirst =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, member, constantI32(0));
   auto branch = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
   builder.setInsertionPointToStart(branch.thenBlock());
-  for (auto [value, address] : llvm::zip_equal(values, addresses))
-    storeElements(builder, loc, value, address);
+  body();
 }
 
 } // namespace updraft

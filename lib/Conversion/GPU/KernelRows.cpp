@@ -28,10 +28,10 @@ void SweepKernel::blockOfRows(Value block, Value aligned, Value partials) {
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest, constantI32(0));
   Value rowsAligned = arith::AndIOp::create(builder, loc, aligned, isWhole);
   loadUniforms(Extent::batch, batch);
-  LoopOrigin origin;
-  origin.column = multiply(batch, columns);
-  origin.sum = multiply(block, columns);
-  resetColumnSums(origin.sum, length);
+  LoopOrigin start;
+  start.column = multiply(batch, columns);
+  start.sum = multiply(block, columns);
+  resetColumnSums(start.sum, length);
 
   SmallVector<Value> ofTensor;
   SmallVector<Value> none = identities();
@@ -44,11 +44,11 @@ void SweepKernel::blockOfRows(Value block, Value aligned, Value partials) {
     builder.setInsertionPointToStart(loop.getBody());
     loop.getInductionVar().setLoc(named(loc, "r"));
     Value row = arith::AddIOp::create(builder, loc, batchStart, loop.getInductionVar());
-    origin.element = multiply(row, columns);
+    start.element = multiply(row, columns);
     if (byQuantBlocks)
-      origin.scale = multiply(row, quantBlocksIn(columns));
+      start.scale = multiply(row, quantBlocksIn(columns));
     loadUniforms(Extent::row, row);
-    enter(origin);
+    enter(start);
     SmallVector<Value> carried(none);
     auto before = loop.getRegionIterArgs().begin();
     for (auto [access, lanes] : llvm::zip_equal(laneReductions(), carried))
@@ -75,9 +75,9 @@ void SweepKernel::blockOfRows(Value block, Value aligned, Value partials) {
 void SweepKernel::batch(Value number) {
   Value count = sweep.getOver() == Extent::row ? rows : columns;
   loadUniforms(Extent::batch, number);
-  LoopOrigin origin;
-  origin.element = multiply(number, count);
-  enter(origin);
+  LoopOrigin start;
+  start.element = multiply(number, count);
+  enter(start);
   Value length =
       arith::TruncIOp::create(builder, named(loc, "length"), builder.getI32Type(), count);
   storeTotals(compute(length, /*aligned=*/{}, identities()), number);
@@ -89,10 +89,10 @@ void SweepKernel::resetColumnSums(Value start, Value length) {
     if (access.hasLanes())
       continue;
     Type type = VectorType::get(vectorLanes, builder.getF64Type());
-    bases[access.stream->stream] = addressOf(*access.stream, start);
+    here[access.stream->stream] = ShiftOp::create(builder, loc, access.stream->elements, start);
     walk(length, {}, {}, [&](Value number, Value mask, ValueRange, bool) -> SmallVector<Value> {
       Value identity = reductionIdentity(builder, loc, access.reduction.getKind(), type);
-      storeElements(builder, loc, identity, here(*access.stream, number), mask);
+      write(identity, placeOf(*access.stream, number), {number, vectorLanes, mask});
       return {};
     });
   }

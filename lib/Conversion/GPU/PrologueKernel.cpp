@@ -13,9 +13,6 @@ using namespace mlir;
 
 namespace updraft {
 
-// The address space of global memory in NVPTX.
-constexpr unsigned globalMemory = 1;
-
 Type globalPointer(MLIRContext *context) {
   return LLVM::LLVMPointerType::get(context, globalMemory);
 }

@@ -2,6 +2,7 @@
 // Builds the kernel, the loop over a thread's chunks, and the loads for each chunk.
 
 #include "SweepKernel.h"
+#include "../KernelMemory.h"
 
 #include "../ValueNames.h"
 #include "../VectorBody.h"
@@ -52,8 +53,9 @@ static unsigned vectorLanesOf(SweepOp sweep, unsigned accessBytes) {
 
 SweepKernel::SweepKernel(const OpBuilder &outer, const PlanInterface &interface, SweepOp sweep,
                          unsigned accessBytes)
-    : SweepAccess(outer, interface, sweep, vectorLanesOf(sweep, accessBytes)),
-      accessBytes(accessBytes), byWarps(isByWarps(sweep)), byQuantBlocks(hasBlocks(sweep)) {}
+    : SweepAccess(outer, interface, sweep,
+                  {vectorLanesOf(sweep, accessBytes), globalMemory, accessBytes}),
+      byWarps(isByWarps(sweep)), byQuantBlocks(hasBlocks(sweep)) {}
 
 // Without a hint, ptxas may assign so few registers to such kernels that values spill to memory.
 static void allowRegisters(gpu::GPUFuncOp kernel) {
@@ -157,8 +159,8 @@ void SweepKernel::chunkAt(Value number, gpu::GPUFuncOp kernel) {
   builder.setInsertionPointToStart(branch.thenBlock());
   loadScalars(row);
   Value streams = kernel.getArgument(2);
-  loadBases(elementPointer(builder, loc, streams.getType(), streams,
-                           multiply(tensor, constantI64(interface.streamCount()))));
+  locateStreams(elementPointer(builder, loc, streams.getType(), streams,
+                               multiply(tensor, constantI64(interface.streamCount()))));
   loadSite(kernel.getArgument(5), tensor);
   Value aligned =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, flag, constantI32(0));
@@ -169,11 +171,11 @@ void SweepKernel::chunkAt(Value number, gpu::GPUFuncOp kernel) {
     return blockOfRows(begin, aligned, partials);
   if (byBatches)
     return batch(begin);
-  LoopOrigin origin;
-  origin.element = begin;
+  LoopOrigin start;
+  start.element = begin;
   if (byQuantBlocks)
-    origin.scale = quantBlocksIn(begin);
-  enter(origin);
+    start.scale = quantBlocksIn(begin);
+  enter(start);
   Value length = arith::TruncIOp::create(builder, named(loc, "length"), i32,
                                          arith::SubIOp::create(builder, loc, end, begin));
   if (byWarps)

@@ -9,13 +9,12 @@
 #ifndef UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
 #define UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
 
-#include "../KernelMemory.h"
 #include "../SweepAccess.h"
 #include "GPUKernels.h"
 
 namespace updraft {
 
-class SweepKernel : SweepAccess {
+class SweepKernel final : SweepAccess {
 public:
   SweepKernel(const mlir::OpBuilder &outer, const PlanInterface &interface, SweepOp sweep,
               unsigned accessBytes);
@@ -32,7 +31,7 @@ private:
   /// lanes. Adds a whole vector, or only the lanes in `mask`.
   using Vectors = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::Value number, mlir::Value mask, mlir::ValueRange carried, bool aligned)>;
-  void enter(const LoopOrigin &origin);
+  void enter(const LoopOrigin &start);
   void update(mlir::Value length, mlir::Value aligned);
   llvm::SmallVector<mlir::Value> walk(mlir::Value length, mlir::Value aligned,
                                       mlir::ValueRange carried, Vectors body);
@@ -48,13 +47,16 @@ private:
   llvm::SmallVector<mlir::Value> remainder(mlir::Value lower, mlir::Value upper,
                                            mlir::ValueRange carried, Vectors body);
   mlir::Value lanesBelow(mlir::Value number, mlir::Value end);
-  llvm::SmallVector<mlir::Value> bodyOf(mlir::ValueRange arguments, mlir::Value number,
-                                        unsigned lanes);
-  llvm::SmallVector<mlir::Value> computeAt(mlir::Value number, unsigned lanes, mlir::Value mask,
-                                           mlir::ValueRange carried, bool aligned);
-  mlir::Value loadOperand(const StreamAccess &stream, mlir::Type type, mlir::Value number,
-                          unsigned lanes, mlir::Value mask, bool aligned);
-  mlir::Value here(const StreamAccess &stream, mlir::Value number);
+  /// Computes `range`. Returns the lanes of the reductions, which were `carried` before.
+  llvm::SmallVector<mlir::Value> computeAt(const ElementRange &range, mlir::ValueRange carried);
+  ElementPlace placeOf(const StreamAccess &stream, mlir::Value number) override;
+  BlockedStorage::Decoding decodingOf(const StreamAccess &stream, unsigned lanes) override;
+  llvm::SmallVector<mlir::Value> bodyOf(mlir::ValueRange arguments,
+                                        const ElementRange &range) override;
+  void addToLanes(size_t index, mlir::Value values, const ElementRange &range) override;
+  mlir::Value narrow(const StreamAccess &stream, mlir::Value values) override;
+  void keepForBlock(const StreamAccess &stream, mlir::Value values,
+                    const ElementRange &range) override;
 
   // KernelBlocks.cpp: a sequence of blocks that share a scale.
   llvm::SmallVector<mlir::Value> computeBlocks(mlir::Value length, mlir::Value aligned,
@@ -76,7 +78,8 @@ private:
   mlir::Value totalOf(ReductionKind kind, mlir::Value lanes);
   void storePartials(mlir::ValueRange carried, mlir::Value partials);
   void storeTotals(mlir::ValueRange carried, mlir::Value index);
-  void storeAlone(mlir::ValueRange values, llvm::ArrayRef<mlir::Value> addresses);
+  /// Creates the operations of `body`, which one of the threads runs.
+  void alone(llvm::function_ref<void()> body);
   /// The reductions with lanes, in order; loops carry these lanes.
   llvm::SmallVector<const ReductionAccess *> laneReductions() const;
 
@@ -84,22 +87,16 @@ private:
     return mlir::arith::ConstantOp::create(builder, loc,
                                            builder.getI32IntegerAttr(static_cast<int32_t>(value)));
   }
-  unsigned alignmentOf(mlir::Type vector) {
-    auto type = mlir::dyn_cast<mlir::VectorType>(vector);
-    unsigned bytes = elementBytes(vector) * (type ? type.getNumElements() : 1);
-    return std::min(bytes, accessBytes);
-  }
 
-  unsigned accessBytes;
   bool byWarps;         ///< a warp per chunk instead of a block
   bool byQuantBlocks;   ///< a sequence consists of blocks that share a scale
   mlir::Value member;   ///< the index of this thread among those that share a chunk
   unsigned members = 0; ///< the number of those threads
-  llvm::DenseMap<mlir::Value, mlir::Value> bases; ///< by stream: addresses in the current sequence
-  mlir::Value firstElement;                       ///< of the current sequence, in the tensor
-  mlir::Value firstScale;                         ///< of the current sequence
+  llvm::DenseMap<mlir::Value, mlir::Value> here; ///< by stream: elements of the current sequence
   llvm::DenseMap<mlir::Value, BlockedStorage::Decoding> decodings; ///< by stream, current block
-  llvm::SmallVector<mlir::Value> codedValues; ///< f32 values to encode, of the current vector
+  // For the current vector:
+  llvm::SmallVector<mlir::Value> laneSums;    ///< by reduction; null if it has no lanes
+  llvm::SmallVector<mlir::Value> codedValues; ///< f32 values to encode
 };
 
 } // namespace updraft

@@ -64,6 +64,20 @@ def lone(other: str) -> str:
 
 FUNCTION = "func.func @f(%lr: f64, %x: f64, %g: f32) {\nEXAMPLE\nreturn\n}"
 
+ACCESSES = (
+    "func.func @f(%table: !llvm.ptr, %e: !updraft.elements<f32>, %start: i64, %i: i64,\n"
+    "             %m: vector<8xi1>, %x: vector<8xf32>) {\nEXAMPLE\nreturn\n}"
+)
+
+NUMBERS = ["begin", "end", "c8", "c16", "c256", "c512", "largest", "multiple_of_8"]
+LOOPS = (
+    "func.func @f(%p: !updraft.elements<f32>, %d: vector<8xf32>, %x: vector<16xf32>,\n"
+    "             %zero: vector<16xf32>, %s: f32, %one: f32, %least: f32, %most: f32,\n"
+    "             %variance: f32, %eps: f32, %mean: f32, %norm: f32, "
+    + ", ".join(f"%{name}: i64" for name in NUMBERS)
+    + ") {\nEXAMPLE\nreturn\n}"
+)
+
 SETTING = {
     "Updraft_StreamType": plan(
         STREAMS + '%m = updraft.stream "m" : ', INITIAL_OF_ONE + VALIDATE, kind="matrix "
@@ -127,8 +141,19 @@ SETTING = {
         "}\n",
         kind="matrix ",
     ),
+    "Updraft_ElementsType": "func.func @f(%e: EXAMPLE) {\nreturn\n}",
+    "Updraft_LocateOp": ACCESSES,
+    "Updraft_ScratchOp": ACCESSES,
+    "Updraft_ShiftOp": ACCESSES,
+    "Updraft_ReadOp": ACCESSES.replace(", %x: vector<8xf32>", ""),
+    "Updraft_WriteOp": ACCESSES,
+    "Updraft_PrefetchOp": ACCESSES,
     "SimplifyPass": FUNCTION,
     "ExpandMathPass": FUNCTION,
+    "PrefetchStreamsPass": LOOPS,
+    "InvertDivisorsPass": LOOPS,
+    "PipelineLoopsPass": LOOPS,
+    "ApproximatePass": LOOPS,
 }
 
 
