@@ -5,6 +5,7 @@
 #include "ToLLVM.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 
@@ -12,10 +13,18 @@ namespace updraft {
 
 namespace {
 
-// The address may lie outside of the memory, which rules out `inbounds`.
+// Whether addresses may lie outside of the memory, which rules out `inbounds`.
 bool isOutside(Value elements) {
-  auto shift = elements.getDefiningOp<ShiftOp>();
-  return shift && shift.getOutside();
+  while (auto shift = elements.getDefiningOp<ShiftOp>()) {
+    if (shift.getOutside())
+      return true;
+    elements = shift.getElements();
+  }
+  if (auto argument = dyn_cast<BlockArgument>(elements)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    return parent && !isa<FunctionOpInterface>(parent);
+  }
+  return !isa_and_nonnull<LocateOp, ScratchOp>(elements.getDefiningOp());
 }
 
 /// Returns the address of the element whose number is the sum of the indices.
@@ -25,9 +34,9 @@ Value addressOf(Op op, typename Op::Adaptor adaptor, bool isOutside, OpBuilder &
   Value number = adaptor.getIndices().front();
   for (Value index : adaptor.getIndices().drop_front())
     number = LLVM::AddOp::create(builder, loc, number, index);
-  Type element = op.getElements().getType().getElement();
-  return (isOutside ? shiftedPointer : elementPointer)(builder, loc, element, adaptor.getElements(),
-                                                       number);
+  auto pointer = isOutside ? shiftedPointer : elementPointer;
+  return pointer(builder, loc, op.getElements().getType().getElement(), adaptor.getElements(),
+                 number);
 }
 
 struct LocatePattern : ConvertOpToLLVMPattern<LocateOp> {
@@ -35,9 +44,6 @@ struct LocatePattern : ConvertOpToLLVMPattern<LocateOp> {
 
   LogicalResult matchAndRewrite(LocateOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (!isa<LLVM::LLVMPointerType>(adaptor.getTable().getType()))
-      return op.emitOpError() << "has a table of type " << op.getTable().getType()
-                              << ", must be an LLVM pointer";
     Type pointer = adaptor.getTable().getType();
     auto index = static_cast<int32_t>(op.getIndex());
     Value entry = elementPointer(rewriter, op.getLoc(), pointer, adaptor.getTable(), index);
@@ -66,7 +72,7 @@ struct ShiftPattern : ConvertOpToLLVMPattern<ShiftOp> {
 
   LogicalResult matchAndRewrite(ShiftOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    auto shift = op.getOutside() ? shiftedPointer : elementPointer;
+    auto shift = isOutside(op) ? shiftedPointer : elementPointer;
     rewriter.replaceOp(op, shift(rewriter, op.getLoc(), op.getType().getElement(),
                                  adaptor.getElements(), adaptor.getOffset()));
     return success();

@@ -6,6 +6,7 @@
 #ifndef UPDRAFT_LIB_CONVERSION_ACCUMULATORS_H
 #define UPDRAFT_LIB_CONVERSION_ACCUMULATORS_H
 
+#include "ElementPlace.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -20,12 +21,6 @@ mlir::Value reductionIdentity(mlir::OpBuilder &builder, mlir::Location loc, Redu
 /// Combines two f64 values, or vectors of f64.
 mlir::Value combineReduced(mlir::OpBuilder &builder, mlir::Location loc, ReductionKind kind,
                            mlir::Value left, mlir::Value right);
-
-/// The number of an element, as the sum of indices.
-struct ElementPlace {
-  mlir::Value elements;
-  llvm::SmallVector<mlir::Value, 2> indices;
-};
 
 /// Combines `values`, an f64 or a vector of f64, into the elements from `place` on. If there is a
 /// `mask`, changes only its lanes.

@@ -18,7 +18,7 @@ inline bool isScratch(mlir::Value elements) {
 }
 
 /// An access without a mask to `elements[number]` or `elements[origin, number]`, where `number` is
-/// the loop's induction variable and the others don't change in the loop.
+/// the loop's induction variable, and the others are defined outside of the loop.
 struct IterationAccess {
   mlir::Value elements;
   mlir::Value origin; ///< null in the first form

@@ -37,6 +37,9 @@ Cost costOf(Operation &op) {
 }
 } // namespace
 
+// The most elements that two loops keep on the stack.
+constexpr int64_t mostKept = 4096;
+
 static int64_t lanesOf(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return vector ? vector.getNumElements() : 1;
@@ -61,13 +64,28 @@ bool LoopHalves::hasWholeIterations() {
 bool LoopHalves::isCounted() {
   auto end = loop.getUpperBound().getDefiningOp<arith::AddIOp>();
   APInt elements;
-  if (matchPattern(end.getRhs().getDefiningOp<arith::AndIOp>().getLhs(), m_ConstantInt(&elements)))
-    count = elements.getSExtValue() & -step;
+  if (!matchPattern(end.getRhs().getDefiningOp<arith::AndIOp>().getLhs(), m_ConstantInt(&elements)))
+    return false;
+  const int64_t whole = elements.getSExtValue() & -step;
+  if (whole > 0 && whole <= mostKept && !rereadsScratch())
+    count = whole;
   return count.has_value();
 }
 
+// Whether two loops would read scratch memory again after the first one has written it.
+bool LoopHalves::rereadsScratch() {
+  return llvm::any_of(body.getOps<WriteOp>(), [&](WriteOp write) {
+    return isScratch(write.getElements()) && llvm::any_of(body.getOps<ReadOp>(), [&](ReadOp read) {
+             return read.getElements() == write.getElements();
+           });
+  });
+}
+
+// Whether each iteration accesses other elements of the memory, also beside the accesses so far.
 template <typename Access> bool LoopHalves::isOwnElement(Access access) {
-  return IterationAccess::match(access, loop) && lanesOf(access.getValues().getType()) == step;
+  std::optional<IterationAccess> found = IterationAccess::match(access, loop);
+  return found && lanesOf(access.getValues().getType()) == step &&
+         origins.try_emplace(found->elements, found->origin).first->second == found->origin;
 }
 
 // Whether `op` can be in either half: its vectors can cross to the other half, and each half can
@@ -75,7 +93,8 @@ template <typename Access> bool LoopHalves::isOwnElement(Access access) {
 static bool isSplittable(Operation &op) {
   auto isPlain = [](Type type) {
     auto vector = dyn_cast<VectorType>(type);
-    return getElementTypeOrSelf(type).isIntOrFloat() && !(vector && vector.isScalable());
+    return getElementTypeOrSelf(type).isIntOrFloat() &&
+           !(vector && (vector.isScalable() || vector.getRank() != 1));
   };
   auto isVector = llvm::IsaPred<VectorType>;
   if (op.getNumRegions() != 0 || op.getNumResults() == 0 || !isMemoryEffectFree(&op))
@@ -85,13 +104,14 @@ static bool isSplittable(Operation &op) {
   return llvm::all_of(op.getResultTypes(), isVector) && llvm::all_of(op.getResultTypes(), isPlain);
 }
 
-// Each carried value must be combined with a value of each iteration and have no other use.
+// Each carried value must be a vector that is combined with a value of each iteration and has no
+// other use.
 bool LoopHalves::findCombinations() {
   for (auto [argument, result] :
        llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues())) {
     Operation *combine = result.getDefiningOp();
     if (!combine || combine->getBlock() != &body || !argument.hasOneUse() ||
-        *argument.user_begin() != combine || !result.hasOneUse())
+        *argument.user_begin() != combine || !result.hasOneUse() || isRemade(*combine))
       return false;
     combinations.insert(combine);
   }
@@ -108,17 +128,17 @@ bool LoopHalves::combinesEarly() const {
 
 bool LoopHalves::isIndependent() {
   APInt constant;
-  if (!findCombinations() || !matchPattern(loop.getStep(), m_ConstantInt(&constant)))
+  if (loop.getUnsignedCmp() || !findCombinations() ||
+      !matchPattern(loop.getStep(), m_ConstantInt(&constant)))
     return false;
   step = constant.getSExtValue();
-  bool writes = false;
+  llvm::SmallDenseSet<Value> writes;
   for (Operation &op : body.without_terminator()) {
     if (auto read = dyn_cast<ReadOp>(op)) {
-      if (writes || !isOwnElement(read))
+      if (!writes.empty() || !isOwnElement(read))
         return false;
     } else if (auto write = dyn_cast<WriteOp>(op)) {
-      writes = true;
-      if (!isOwnElement(write))
+      if (!isOwnElement(write) || !writes.insert(write.getElements()).second)
         return false;
     } else if (isa<PrefetchOp>(op)) {
       continue;
@@ -126,7 +146,7 @@ bool LoopHalves::isIndependent() {
       return false;
     }
   }
-  return writes && step > 1 && hasWholeIterations();
+  return !writes.empty() && step > 1 && hasWholeIterations();
 }
 
 // Returns the number of registers that the values of `op` occupy for long: none if each half
@@ -171,8 +191,7 @@ WriteOp LoopHalves::keptBy(Value value) const {
   return {};
 }
 
-// The two loops write no stream before the second one, so the second one can load from streams
-// again.
+// The first of two loops writes nothing that the second one reads, so that one can read it again.
 bool LoopHalves::isAgain(Operation &op) const { return isRemade(op) || (count && isa<ReadOp>(op)); }
 
 // Moves operations to the second half if this costs no time and doesn't increase the number of

@@ -25,8 +25,8 @@ public:
   bool isIndependent();
   /// Whether the units wait for the chain of an iteration if `window` vectors are in flight.
   bool waits(unsigned window);
-  /// Whether the number of iterations is constant. The second halves can then be a separate loop,
-  /// which loads crossing values and streams from memory.
+  /// Whether the number of iterations is constant and small. The second halves can then be a
+  /// separate loop, which reads crossing values and streams from memory.
   bool isCounted();
   /// Chooses the second half. Returns false if more than `limit` vectors would cross into it.
   bool cut(unsigned limit);
@@ -50,6 +50,7 @@ private:
   bool findCombinations();
   bool combinesEarly() const;
   template <typename Access> bool isOwnElement(Access access);
+  bool rereadsScratch();
   unsigned registersOf(mlir::Operation &op) const;
   void cutAt(unsigned cycle);
   bool isAgain(mlir::Operation &op) const;
@@ -60,6 +61,7 @@ private:
   mlir::Block &body;
   unsigned vectorBits;
   int64_t step = 0;
+  llvm::DenseMap<mlir::Value, mlir::Value> origins; ///< by elements
   std::optional<int64_t> count;
   llvm::DenseMap<mlir::Operation *, unsigned> start; ///< the earliest cycle in which it can begin
   llvm::DenseMap<mlir::Operation *, unsigned> rest;  ///< cycles from its start to the last end

@@ -4,7 +4,7 @@
 // arithmetic units wait. With the halves of two iterations side by side, the chains are half as
 // long.
 
-#include "Accumulators.h"
+#include "ElementPlace.h"
 #include "LoopHalves.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -236,7 +236,7 @@ bool SplitLoop::make() {
   auto canKeep = [&](Value value) {
     auto vector = dyn_cast<VectorType>(value.getType());
     return vector && vector.getNumElements() == halves.getStep() &&
-           vector.getElementTypeBitWidth() % 8 == 0;
+           ElementsType::isElement(vector.getElementType());
   };
   if (!llvm::all_of(halves.getCarried(), canKeep))
     return false;
@@ -260,7 +260,8 @@ struct PipelineLoopsPass : impl::PipelineLoopsPassBase<PipelineLoopsPass> {
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {
       LoopHalves halves(loop, vectorBits);
-      if (!halves.isIndependent() || !halves.waits(window))
+      if (!loop->getParentOfType<FunctionOpInterface>() || !halves.isIndependent() ||
+          !halves.waits(window))
         continue;
       bool isCounted = halves.isCounted();
       if ((isCounted && !splitCounted) || !halves.cut(maxCarried))

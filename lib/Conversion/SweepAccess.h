@@ -2,8 +2,8 @@
 // The part of a sweep that is the same on every target: the values of a row, the streams and
 // properties of a tensor, and the body on vectors of elements.
 
-#ifndef UPDRAFT_LIB_CONVERSION_PASSACCESS_H
-#define UPDRAFT_LIB_CONVERSION_PASSACCESS_H
+#ifndef UPDRAFT_LIB_CONVERSION_SWEEPACCESS_H
+#define UPDRAFT_LIB_CONVERSION_SWEEPACCESS_H
 
 #include "Accumulators.h"
 #include "BlockedStorage.h"
@@ -164,4 +164,4 @@ private:
 
 } // namespace updraft
 
-#endif // UPDRAFT_LIB_CONVERSION_PASSACCESS_H
+#endif // UPDRAFT_LIB_CONVERSION_SWEEPACCESS_H

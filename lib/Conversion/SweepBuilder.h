@@ -3,8 +3,8 @@
 // elements. Vectors are explicit, so they don't depend on later analyses. An iteration finishes its
 // loads before its stores, so streams may be the same tensor.
 
-#ifndef UPDRAFT_LIB_CONVERSION_PASSBUILDER_H
-#define UPDRAFT_LIB_CONVERSION_PASSBUILDER_H
+#ifndef UPDRAFT_LIB_CONVERSION_SWEEPBUILDER_H
+#define UPDRAFT_LIB_CONVERSION_SWEEPBUILDER_H
 
 #include "Accumulators.h"
 #include "KernelFunctions.h"
@@ -124,4 +124,4 @@ private:
 
 } // namespace updraft
 
-#endif // UPDRAFT_LIB_CONVERSION_PASSBUILDER_H
+#endif // UPDRAFT_LIB_CONVERSION_SWEEPBUILDER_H

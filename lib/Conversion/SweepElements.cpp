@@ -2,7 +2,6 @@
 // Visits whole vectors, then the remainder: one iteration with masked accesses, or a loop of single
 // elements.
 
-#include "KernelMemory.h"
 #include "StorageTypes.h"
 #include "SweepBuilder.h"
 #include "ValueNames.h"

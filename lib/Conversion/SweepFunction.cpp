@@ -1,14 +1,12 @@
 //===- SweepFunction.cpp - R_sweep0: a function for one sweep over tensors --------------------===//
 // Builds the function, and the loads of its arguments.
 
-#include "KernelMemory.h"
 #include "StorageTypes.h"
 #include "SweepBuilder.h"
 #include "ValueNames.h"
 #include "VectorBody.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "updraft-c/kernel.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 

@@ -144,7 +144,7 @@ void DescriptorReader::addStream(const upd_stream_record &record, PlanInterface 
 }
 
 void DescriptorReader::addStage(const upd_stage_record &record, PlanInterface &plan) {
-  const bool isSweep = value(uint32_t(record.kind), UPD_STAGE_PASS, "kind of a stage") != 0;
+  const bool isSweep = value(uint32_t(record.kind), UPD_STAGE_SWEEP, "kind of a stage") != 0;
   const bool byTensor = flag(record.flags, "flags of a stage");
   if (!isSweep) {
     const uint32_t others = uint32_t(record.over) | uint32_t(record.loop) | record.reads.count |

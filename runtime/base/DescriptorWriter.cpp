@@ -118,7 +118,7 @@ upd_stream_record DescriptorWriter::streamOf(const PlanInterface &plan, uint32_t
 
 upd_stage_record DescriptorWriter::stageOf(const PlanInterface &plan, const StageInterface &stage) {
   upd_stage_record record{};
-  record.kind = stage.isSweep ? UPD_STAGE_PASS : UPD_STAGE_PROLOGUE;
+  record.kind = stage.isSweep ? UPD_STAGE_SWEEP : UPD_STAGE_PROLOGUE;
   record.flags = stage.byTensor ? UPD_PROLOGUE_BY_TENSOR : 0;
   if (!stage.isSweep)
     return record;

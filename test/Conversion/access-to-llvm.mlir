@@ -59,6 +59,20 @@ func.func @shifts(%e: !updraft.elements<f64>, %n: i64) -> f64 {
   return %z : f64
 }
 
+// The address is not `inbounds` either where a shift follows, or where the memory is not known.
+// CHECK-LABEL: llvm.func @unknown(
+// CHECK-NOT:     inbounds
+// CHECK:         llvm.return
+func.func @unknown(%e: !updraft.elements<f64>, %n: i64, %c: i1) -> f64 {
+  %before = updraft.shift %e[%n] outside : !updraft.elements<f64>, i64
+  %again = updraft.shift %before[%n] : !updraft.elements<f64>, i64
+  %x = updraft.read %again[%n] : !updraft.elements<f64>, i64 -> f64
+  %any = arith.select %c, %e, %before : !updraft.elements<f64>
+  %y = updraft.read %any[%n] : !updraft.elements<f64>, i64 -> f64
+  %z = arith.addf %x, %y : f64
+  return %z : f64
+}
+
 // CHECK-LABEL: llvm.func @scratch(
 // CHECK:         %[[ONE:.*]] = llvm.mlir.constant(1 : i64) : i64
 // CHECK:         %[[E:.*]] = llvm.alloca %[[ONE]] x !llvm.array<512 x f32> {alignment = 64 : i64} : (i64) -> !llvm.ptr

@@ -109,3 +109,70 @@ func.func @bits(%p: !updraft.elements<f32>, %begin: i64, %d: vector<8xf32>) {
   }
   return
 }
+
+// -----
+
+// The second loop would read what the first one has written.
+// CHECK-LABEL: func.func @overwrites_kept(
+// CHECK:         scf.while
+// CHECK-NOT:     scf.for
+func.func @overwrites_kept(%p: !updraft.elements<f32>, %begin: i64, %d: vector<8xf32>) {
+  %kept = updraft.scratch 256 : !updraft.elements<f32>
+  %c256 = arith.constant 256 : i64
+  %mask = arith.constant -8 : i64
+  %whole = arith.andi %c256, %mask : i64
+  %end = arith.addi %begin, %whole : i64
+  %c8 = arith.constant 8 : i64
+  scf.for %i = %begin to %end step %c8 : i64 {
+    %x = updraft.read %kept[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
+    %root = math.sqrt %x : vector<8xf32>
+    updraft.write %root, %kept[%i] : vector<8xf32>, !updraft.elements<f32>, i64
+    %quotient = arith.divf %root, %d : vector<8xf32>
+    %sum = arith.addf %quotient, %x : vector<8xf32>
+    updraft.write %sum, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
+  }
+  return
+}
+
+// -----
+
+// The stack has no room for as many elements.
+// CHECK-LABEL: func.func @large(
+// CHECK-NOT:     updraft.scratch
+// CHECK:         scf.while
+func.func @large(%p: !updraft.elements<f32>, %begin: i64, %d: vector<8xf32>) {
+  %count = arith.constant 100000000 : i64
+  %mask = arith.constant -8 : i64
+  %whole = arith.andi %count, %mask : i64
+  %end = arith.addi %begin, %whole : i64
+  %c8 = arith.constant 8 : i64
+  scf.for %i = %begin to %end step %c8 : i64 {
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
+    %root = math.sqrt %x : vector<8xf32>
+    %quotient = arith.divf %root, %d : vector<8xf32>
+    %sum = arith.addf %quotient, %d : vector<8xf32>
+    updraft.write %sum, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @negative(
+// CHECK-NOT:     updraft.scratch
+// CHECK:         scf.while
+func.func @negative(%p: !updraft.elements<f32>, %begin: i64, %d: vector<8xf32>) {
+  %count = arith.constant -256 : i64
+  %mask = arith.constant -8 : i64
+  %whole = arith.andi %count, %mask : i64
+  %end = arith.addi %begin, %whole : i64
+  %c8 = arith.constant 8 : i64
+  scf.for %i = %begin to %end step %c8 : i64 {
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
+    %root = math.sqrt %x : vector<8xf32>
+    %quotient = arith.divf %root, %d : vector<8xf32>
+    %sum = arith.addf %quotient, %d : vector<8xf32>
+    updraft.write %sum, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
+  }
+  return
+}

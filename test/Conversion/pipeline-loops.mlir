@@ -309,3 +309,87 @@ func.func @combines_late(%p: !updraft.elements<f32>, %begin: i64, %length: i64, 
   }
   return %all : vector<8xf32>
 }
+
+// -----
+
+// An iteration reads what another one writes, because it has other numbers.
+// CHECK-LABEL: func.func @two_origins(
+// CHECK:         scf.for
+// CHECK-NOT:     scf.while
+func.func @two_origins(%p: !updraft.elements<f32>, %a: i64, %b: i64, %begin: i64, %length: i64) {
+  %mask = arith.constant -8 : i64
+  %whole = arith.andi %length, %mask : i64
+  %end = arith.addi %begin, %whole : i64
+  %c8 = arith.constant 8 : i64
+  scf.for %i = %begin to %end step %c8 : i64 {
+    %x = updraft.read %p[%a, %i] : !updraft.elements<f32>, i64, i64 -> vector<8xf32>
+    %root = math.sqrt %x : vector<8xf32>
+    %quotient = arith.divf %root, %x : vector<8xf32>
+    updraft.write %quotient, %p[%b, %i] : vector<8xf32>, !updraft.elements<f32>, i64, i64
+  }
+  return
+}
+
+// -----
+
+// The second value must stay.
+// CHECK-LABEL: func.func @writes_twice(
+// CHECK:         scf.for
+// CHECK-NOT:     scf.while
+func.func @writes_twice(%p: !updraft.elements<f32>, %begin: i64, %length: i64, %d: vector<8xf32>) {
+  %mask = arith.constant -8 : i64
+  %whole = arith.andi %length, %mask : i64
+  %end = arith.addi %begin, %whole : i64
+  %c8 = arith.constant 8 : i64
+  scf.for %i = %begin to %end step %c8 : i64 {
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
+    %root = math.sqrt %x : vector<8xf32>
+    %shifted = arith.addf %x, %d : vector<8xf32>
+    %quotient = arith.divf %root, %d : vector<8xf32>
+    updraft.write %quotient, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
+    updraft.write %shifted, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
+  }
+  return
+}
+
+// -----
+
+// A number that the loop carries is not a vector.
+// CHECK-LABEL: func.func @carries_a_number(
+// CHECK:         scf.for
+// CHECK-NOT:     scf.while
+func.func @carries_a_number(%p: !updraft.elements<f32>, %begin: i64, %length: i64, %n: i64) -> i64 {
+  %mask = arith.constant -8 : i64
+  %whole = arith.andi %length, %mask : i64
+  %end = arith.addi %begin, %whole : i64
+  %c8 = arith.constant 8 : i64
+  %all = scf.for %i = %begin to %end step %c8 iter_args(%sum = %n) -> (i64) : i64 {
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
+    %next = arith.addi %sum, %i : i64
+    %root = math.sqrt %x : vector<8xf32>
+    %quotient = arith.divf %root, %x : vector<8xf32>
+    updraft.write %quotient, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
+    scf.yield %next : i64
+  }
+  return %all : i64
+}
+
+// -----
+
+// The new loops would compare signed numbers.
+// CHECK-LABEL: func.func @unsigned(
+// CHECK:         scf.for unsigned
+// CHECK-NOT:     scf.while
+func.func @unsigned(%p: !updraft.elements<f32>, %begin: i64, %length: i64) {
+  %mask = arith.constant -8 : i64
+  %whole = arith.andi %length, %mask : i64
+  %end = arith.addi %begin, %whole : i64
+  %c8 = arith.constant 8 : i64
+  scf.for unsigned %i = %begin to %end step %c8 : i64 {
+    %x = updraft.read %p[%i] : !updraft.elements<f32>, i64 -> vector<8xf32>
+    %root = math.sqrt %x : vector<8xf32>
+    %quotient = arith.divf %root, %x : vector<8xf32>
+    updraft.write %quotient, %p[%i] : vector<8xf32>, !updraft.elements<f32>, i64
+  }
+  return
+}

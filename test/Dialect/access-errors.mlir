@@ -2,7 +2,7 @@
 // Constraints of accesses to memory, by their labels.
 
 // elementstype_c1
-// expected-error @+1 {{element type is 'i1', must be a floating-point or signless integer type of whole bytes}}
+// expected-error @+1 {{element type is 'i1', must be f16, bf16, f32, f64, i8, i16, i32 or i64}}
 func.func @bits(%e: !updraft.elements<i1>) {
   return
 }
@@ -10,7 +10,7 @@ func.func @bits(%e: !updraft.elements<i1>) {
 // -----
 
 // elementstype_c1
-// expected-error @+1 {{element type is 'index', must be a floating-point or signless integer type of whole bytes}}
+// expected-error @+1 {{element type is 'index', must be f16, bf16, f32, f64, i8, i16, i32 or i64}}
 func.func @index(%e: !updraft.elements<index>) {
   return
 }
@@ -80,15 +80,6 @@ func.func @mask_of_one(%e: !updraft.elements<f32>, %i: i64, %m: vector<1xi1>) {
 
 // -----
 
-// read_c4
-func.func @alignment(%e: !updraft.elements<f32>, %i: i64) {
-  // expected-error @+1 {{'updraft.read' op has an alignment of 12 bytes, must be a power of two}}
-  %x = updraft.read %e[%i] alignment 12 : !updraft.elements<f32>, i64 -> vector<8xf32>
-  return
-}
-
-// -----
-
 // write_c1
 func.func @write_another_type(%e: !updraft.elements<f32>, %i: i64, %x: f64) {
   // expected-error @+1 {{'updraft.write' op has values of type 'f64', must be 'f32' or a vector of it}}
@@ -116,15 +107,6 @@ func.func @write_lanes(%e: !updraft.elements<f32>, %i: i64, %x: vector<8xf32>, %
 
 // -----
 
-// write_c4
-func.func @write_alignment(%e: !updraft.elements<f32>, %i: i64, %x: f32) {
-  // expected-error @+1 {{'updraft.write' op has an alignment of 0 bytes, must be a power of two}}
-  updraft.write %x, %e[%i] alignment 0 : f32, !updraft.elements<f32>, i64
-  return
-}
-
-// -----
-
 // prefetch_c1
 func.func @prefetch_nothing(%e: !updraft.elements<f32>) {
   // expected-error @+1 {{'updraft.prefetch' op has no index, must have at least one}}
@@ -138,5 +120,26 @@ func.func @prefetch_nothing(%e: !updraft.elements<f32>) {
 func.func @prefetch_widths(%e: !updraft.elements<f32>, %i: i64, %j: i32) {
   // expected-error @+1 {{'updraft.prefetch' op has indices of different types, must be of one type}}
   updraft.prefetch %e[%i, %j] : !updraft.elements<f32>, i64, i32
+  return
+}
+
+// -----
+
+// scratch_c1
+func.func @space() {
+  // expected-error @+1 {{'updraft.scratch' op is in space 1, must be in space 0}}
+  %e = updraft.scratch 8 : !updraft.elements<f32, 1>
+  return
+}
+
+// -----
+
+// scratch_c2
+func.func @in_a_loop(%n: i64) {
+  %one = arith.constant 1 : i64
+  scf.for %i = %one to %n step %one : i64 {
+    // expected-error @+1 {{'updraft.scratch' op is in another operation, must be directly in a function}}
+    %e = updraft.scratch 8 : !updraft.elements<f32>
+  }
   return
 }

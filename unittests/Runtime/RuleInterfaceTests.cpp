@@ -281,7 +281,7 @@ TEST(RuleInterface, RefusesInvalidStreams) {
   EXPECT_PROBLEM(factored, plan.scalarStates.clear(), "a plan has state `mu` 0 times");
 }
 
-TEST(RuleInterface, RefusesInvalidPasses) {
+TEST(RuleInterface, RefusesInvalidSweeps) {
   EXPECT_PROBLEM(adamw, plan.prefix.clear(), "a plan has no prefix");
   EXPECT_PROBLEM(adamw, plan.rowScalars = 0, "a row has 0 scalars, expected 1 to 65536");
   EXPECT_PROBLEM(adamw, plan.rowScalars = 65537, "a row has 65537 scalars, expected 1 to 65536");

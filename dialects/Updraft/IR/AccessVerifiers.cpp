@@ -2,18 +2,33 @@
 
 #include "Updraft/IR/UpdraftOps.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/Support/MathExtras.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace updraft;
 
+bool ElementsType::isElement(Type type) {
+  if (type.isSignlessInteger())
+    return llvm::is_contained({8u, 16u, 32u, 64u}, type.getIntOrFloatBitWidth());
+  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type);
+}
+
 LogicalResult ElementsType::verify(function_ref<InFlightDiagnostic()> emitError, Type element,
                                    unsigned) {
   // elementstype_c1
-  bool isWhole = element.isSignlessInteger() || isa<FloatType>(element);
-  if (!isWhole || element.getIntOrFloatBitWidth() % 8 != 0)
+  if (!isElement(element))
     return emitError() << "element type is " << element
-                       << ", must be a floating-point or signless integer type of whole bytes";
+                       << ", must be f16, bf16, f32, f64, i8, i16, i32 or i64";
+  return success();
+}
+
+LogicalResult ScratchOp::verify() {
+  // scratch_c1
+  if (unsigned space = getType().getSpace())
+    return emitOpError() << "is in space " << space << ", must be in space 0";
+  // scratch_c2
+  if (!isa<FunctionOpInterface>((*this)->getParentOp()))
+    return emitOpError("is in another operation, must be directly in a function");
   return success();
 }
 
@@ -36,14 +51,10 @@ template <typename Access> static LogicalResult verifyAccess(Access access, Type
   // read_c3, write_c3
   if (Value mask = access.getMask()) {
     auto lanes = cast<VectorType>(mask.getType());
-    if (!vector || lanes.getShape() != vector.getShape() || lanes.isScalable())
+    if (!vector || lanes.getShape() != vector.getShape())
       return access.emitOpError() << "has values of type " << type << " and a mask of type "
                                   << lanes << ", must have as many lanes";
   }
-  // read_c4, write_c4
-  if (auto alignment = access.getAlignment(); alignment && !llvm::isPowerOf2_64(*alignment))
-    return access.emitOpError() << "has an alignment of " << *alignment
-                                << " bytes, must be a power of two";
   return verifyIndices(access, access.getIndices());
 }
 

@@ -17,6 +17,7 @@ constexpr uint64_t streamOverCode = 1; // storage, extent
 constexpr uint64_t stochasticCode = 2; // storage
 constexpr uint64_t correctedCode = 3;  // storage
 constexpr uint64_t blockedCode = 4;    // quantisation
+constexpr uint64_t elementsCode = 5;   // element, space
 
 struct UpdraftBytecodeInterface : BytecodeDialectInterface {
   explicit UpdraftBytecodeInterface(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
@@ -34,6 +35,12 @@ struct UpdraftBytecodeInterface : BytecodeDialectInterface {
     if (auto blocked = dyn_cast<BlockedType>(type)) {
       writer.writeVarInt(blockedCode);
       writer.writeVarInt(static_cast<uint64_t>(blocked.getQuantisation()));
+      return success();
+    }
+    if (auto elements = dyn_cast<ElementsType>(type)) {
+      writer.writeVarInt(elementsCode);
+      writer.writeType(elements.getElement());
+      writer.writeVarInt(elements.getSpace());
       return success();
     }
     auto stream = dyn_cast<StreamType>(type);
@@ -57,6 +64,8 @@ struct UpdraftBytecodeInterface : BytecodeDialectInterface {
       return readRounded<CorrectedType>(reader);
     if (code == blockedCode)
       return readBlocked(reader);
+    if (code == elementsCode)
+      return readElements(reader);
     if (code != streamCode && code != streamOverCode) {
       reader.emitError() << "type code " << code << " is unknown to dialect `updraft`";
       return {};
@@ -80,6 +89,19 @@ struct UpdraftBytecodeInterface : BytecodeDialectInterface {
     if (failed(reader.readType(storage)))
       return {};
     return RoundedType::getChecked([&] { return reader.emitError(); }, getContext(), storage);
+  }
+
+  Type readElements(DialectBytecodeReader &reader) const {
+    Type element;
+    uint64_t space = 0;
+    if (failed(reader.readType(element)) || failed(reader.readVarInt(space)))
+      return {};
+    if (space > std::numeric_limits<unsigned>::max()) {
+      reader.emitError() << "space " << space << " is too large";
+      return {};
+    }
+    return ElementsType::getChecked([&] { return reader.emitError(); }, element,
+                                    static_cast<unsigned>(space));
   }
 
   Type readBlocked(DialectBytecodeReader &reader) const {

@@ -14,13 +14,17 @@ def Updraft_ElementsType : Updraft_Type<"Elements", "elements"> {
     consecutive and are numbered from 0. bf16 elements are stored as `i16`. `space` is the address
     space of an LLVM pointer: 0 on a CPU, 1 in the global memory of a GPU.
 
-    Two values of this type that a loop accesses with the same numbers are either the same memory,
-    number for number, or disjoint, as far as the loop accesses them. Iterations that access
-    different numbers are therefore independent. This follows from the same rule for the streams of
-    a plan.
+    Two rules hold for every loop, as far as it accesses the memory:
+
+    - Two values of this type are the same memory, accessed with the same numbers in each iteration,
+      or they are disjoint.
+    - An iteration writes an element at most once.
+
+    Iterations that access different numbers of each value are therefore independent. The rules
+    follow from that for the streams of a plan: they are identical, or they don't overlap.
 
     Constraints:
-    - `elementstype_c1`: `element` is a floating-point or a signless integer type of whole bytes.
+    - `elementstype_c1`: `element` is `f16`, `bf16`, `f32`, `f64`, `i8`, `i16`, `i32` or `i64`.
 
     ```mlir
     !updraft.elements<f32>
@@ -33,10 +37,20 @@ def Updraft_ElementsType : Updraft_Type<"Elements", "elements"> {
   }]>];
   let skipDefaultBuilders = 1;
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether memory can have elements of the type.
+    static bool isElement(::mlir::Type type);
+  }];
 }
 
+def Updraft_Table : Type<CPred<"::llvm::isa<::mlir::LLVM::LLVMPointerType>($_self)">, "LLVM pointer">;
+// Signed numbers of elements.
+def Updraft_Index : AnyTypeOf<[I32, I64], "i32 or i64">;
+def Updraft_Mask : FixedVectorOfRankAndType<[1], [I1]>;
+def Updraft_Alignment : ConfinedAttr<I32Attr, [IntPositivePowerOf2]>;
+
 def Updraft_LocateOp : Updraft_Op<"locate", [MemoryEffects<[MemRead]>]> {
-  let summary = "the elements of a stream";
+  let summary = "loads the address of a stream's elements";
   let description = [{
     Loads entry `index` of `table`, an array of addresses: the entries of one tensor in the
     `streams` of updraft-c/kernel.h.
@@ -45,29 +59,35 @@ def Updraft_LocateOp : Updraft_Op<"locate", [MemoryEffects<[MemRead]>]> {
     %p = updraft.locate %table[0] : !llvm.ptr -> !updraft.elements<f32>
     ```
   }];
-  let arguments = (ins AnyType:$table, I32Attr:$index);
+  let arguments = (ins Updraft_Table:$table, ConfinedAttr<I32Attr, [IntNonNegative]>:$index);
   let results = (outs Updraft_ElementsType:$elements);
   let assemblyFormat = "$table `[` $index `]` attr-dict `:` type($table) `->` type($elements)";
 }
 
 def Updraft_ScratchOp : Updraft_Op<"scratch"> {
-  let summary = "memory of a function";
+  let summary = "allocates elements on the stack";
   let description = [{
-    Allocates `count` elements on the stack, at an address that is a multiple of 64 bytes, until the
-    function returns. The elements are uninitialized.
+    The `count` elements exist until the function returns, and are initially undefined. Their
+    address is a multiple of 64 bytes.
+
+    Constraints:
+    - `scratch_c1`: the elements are in space 0.
+    - `scratch_c2`: the operation is directly in a function, so it runs once.
 
     ```mlir
     %kept = updraft.scratch 512 : !updraft.elements<f32>
     ```
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$count);
-  let results = (outs Res<Updraft_ElementsType, "", [MemAlloc]>:$elements);
+  let results = (outs Res<Updraft_ElementsType, "",
+                          [MemAlloc<AutomaticAllocationScopeResource>]>:$elements);
   let assemblyFormat = "$count attr-dict `:` type($elements)";
+  let hasVerifier = 1;
 }
 
 def Updraft_ShiftOp : Updraft_Op<"shift", [
     Pure, AllTypesMatch<["elements", "shifted"]>]> {
-  let summary = "elements with other numbers";
+  let summary = "renumbers elements from an offset";
   let description = [{
     Element 0 of the result is element `offset` of `elements`. With `outside`, the elements that the
     function accesses don't have to include element 0 of the result.
@@ -76,7 +96,7 @@ def Updraft_ShiftOp : Updraft_Op<"shift", [
     %row = updraft.shift %e[%start] : !updraft.elements<f32>, i64
     ```
   }];
-  let arguments = (ins Updraft_ElementsType:$elements, AnySignlessInteger:$offset,
+  let arguments = (ins Updraft_ElementsType:$elements, Updraft_Index:$offset,
                        UnitAttr:$outside);
   let results = (outs Updraft_ElementsType:$shifted);
   let builders = [OpBuilder<(ins "::mlir::Value":$elements, "::mlir::Value":$offset,
@@ -89,10 +109,11 @@ def Updraft_ShiftOp : Updraft_Op<"shift", [
 }
 
 class Updraft_AccessOp<string mnemonic> : Updraft_Op<mnemonic, [AttrSizedOperandSegments]> {
-  code accessDeclaration = [{
+  let extraClassDeclaration = [{
     /// The scalar type of the values.
     ::mlir::Type getElementType() { return getElements().getType().getElement(); }
   }];
+  let hasVerifier = 1;
 }
 
 def Updraft_ReadOp : Updraft_AccessOp<"read"> {
@@ -108,7 +129,6 @@ def Updraft_ReadOp : Updraft_AccessOp<"read"> {
     - `read_c1`: the result is an element or a vector of elements.
     - `read_c2`: there is at least one index, and all have one type.
     - `read_c3`: `mask` has one lane for each lane of a vector.
-    - `read_c4`: `alignment` is a power of two.
 
     ```mlir
     %x = updraft.read %e[%start, %i] : !updraft.elements<f32>, i64, i64 -> vector<8xf32>
@@ -117,22 +137,20 @@ def Updraft_ReadOp : Updraft_AccessOp<"read"> {
     ```
   }];
   let arguments = (ins Arg<Updraft_ElementsType, "", [MemRead]>:$elements,
-                       Variadic<AnySignlessInteger>:$indices,
-                       Optional<VectorOfRankAndType<[1], [I1]>>:$mask,
-                       OptionalAttr<I64Attr>:$alignment);
+                       Variadic<Updraft_Index>:$indices,
+                       Optional<Updraft_Mask>:$mask,
+                       OptionalAttr<Updraft_Alignment>:$alignment);
   let results = (outs AnyType:$values);
   let builders = [OpBuilder<(ins "::mlir::Type":$values, "::mlir::Value":$elements,
                                  "::mlir::ValueRange":$indices, CArg<"::mlir::Value", "{}">:$mask,
                                  CArg<"unsigned", "0">:$alignment), [{
     build($_builder, $_state, values, elements, indices, mask,
-          alignment ? $_builder.getI64IntegerAttr(alignment) : ::mlir::IntegerAttr());
+          alignment ? $_builder.getI32IntegerAttr(static_cast<int32_t>(alignment)) : ::mlir::IntegerAttr());
   }]>];
   let assemblyFormat = [{
     $elements `[` $indices `]` (`mask` $mask^)? (`alignment` $alignment^)? attr-dict
     `:` type(operands) `->` type($values)
   }];
-  let extraClassDeclaration = accessDeclaration;
-  let hasVerifier = 1;
 }
 
 def Updraft_WriteOp : Updraft_AccessOp<"write"> {
@@ -145,28 +163,25 @@ def Updraft_WriteOp : Updraft_AccessOp<"write"> {
     - `write_c1`: `values` is an element or a vector of elements.
     - `write_c2`: there is at least one index, and all have one type.
     - `write_c3`: `mask` has one lane for each lane of a vector.
-    - `write_c4`: `alignment` is a power of two.
 
     ```mlir
     updraft.write %x, %e[%i] : vector<8xf32>, !updraft.elements<f32>, i64
     ```
   }];
   let arguments = (ins AnyType:$values, Arg<Updraft_ElementsType, "", [MemWrite]>:$elements,
-                       Variadic<AnySignlessInteger>:$indices,
-                       Optional<VectorOfRankAndType<[1], [I1]>>:$mask,
-                       OptionalAttr<I64Attr>:$alignment);
+                       Variadic<Updraft_Index>:$indices,
+                       Optional<Updraft_Mask>:$mask,
+                       OptionalAttr<Updraft_Alignment>:$alignment);
   let builders = [OpBuilder<(ins "::mlir::Value":$values, "::mlir::Value":$elements,
                                  "::mlir::ValueRange":$indices, CArg<"::mlir::Value", "{}">:$mask,
                                  CArg<"unsigned", "0">:$alignment), [{
     build($_builder, $_state, values, elements, indices, mask,
-          alignment ? $_builder.getI64IntegerAttr(alignment) : ::mlir::IntegerAttr());
+          alignment ? $_builder.getI32IntegerAttr(static_cast<int32_t>(alignment)) : ::mlir::IntegerAttr());
   }]>];
   let assemblyFormat = [{
     $values `,` $elements `[` $indices `]` (`mask` $mask^)? (`alignment` $alignment^)? attr-dict
     `:` type(operands)
   }];
-  let extraClassDeclaration = accessDeclaration;
-  let hasVerifier = 1;
 }
 
 def Updraft_PrefetchOp : Updraft_Op<"prefetch"> {
@@ -182,7 +197,7 @@ def Updraft_PrefetchOp : Updraft_Op<"prefetch"> {
     updraft.prefetch %e[%i] : !updraft.elements<f32>, i64
     ```
   }];
-  let arguments = (ins Updraft_ElementsType:$elements, Variadic<AnySignlessInteger>:$indices);
+  let arguments = (ins Updraft_ElementsType:$elements, Variadic<Updraft_Index>:$indices);
   let assemblyFormat = "$elements `[` $indices `]` attr-dict `:` type(operands)";
   let hasVerifier = 1;
 }

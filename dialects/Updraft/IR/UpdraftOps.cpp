@@ -2,6 +2,7 @@
 
 #include "Updraft/IR/UpdraftOps.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

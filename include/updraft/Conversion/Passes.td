@@ -90,7 +90,7 @@ def PrefetchStreamsPass : Pass<"updraft-prefetch-streams", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let options = [
     Option<"distance", "distance", "unsigned", /*default=*/"512",
-           "elements from a load to its prefetch">
+           "elements from a read to its prefetch">
   ];
   let statistics = [
     Statistic<"prefetchedStreams", "prefetched-streams", "Streams of loops that are prefetched">
@@ -153,9 +153,8 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
   let description = [{
     Applies to loops over vectors that are bound by latency: an iteration has a long chain of
     operations, and so many other operations that a CPU cannot begin the next iteration early
-    enough. The loop is cut in the middle of the chain, with every read in the first half. The value
-    of each element and the order of its reads and writes don't change. Iterations are independent
-    by the rule of `!updraft.elements`.
+    enough. The loop is cut in the middle of the chain, with every read in the first half. The values
+    of elements don't change, by the rules of `!updraft.elements`.
 
     Before:
 

@@ -39,7 +39,7 @@ public:
 
 private:
   func::FuncOp emulator(StringRef name, TypeRange inputs, TypeRange results);
-  func::FuncOp threadFunction(gpu::GPUFuncOp kernel);
+  FailureOr<func::FuncOp> threadFunction(gpu::GPUFuncOp kernel);
   LogicalResult replaceGPUOperations(func::FuncOp function);
   void checkAccesses(func::FuncOp function);
   LogicalResult launchFunction(gpu::GPUFuncOp kernel, func::FuncOp function);
@@ -72,7 +72,11 @@ func::FuncOp EmulatedModule::emulator(StringRef name, TypeRange inputs, TypeRang
 }
 
 // Turns the kernel's body into a function that takes the addresses of its arguments.
-func::FuncOp EmulatedModule::threadFunction(gpu::GPUFuncOp kernel) {
+FailureOr<func::FuncOp> EmulatedModule::threadFunction(gpu::GPUFuncOp kernel) {
+  for (Type type : kernel.getArgumentTypes())
+    if (!isa<LLVM::LLVMPointerType>(type) && !ElementsType::isElement(type))
+      return kernel.emitOpError() << "has an argument of type " << type
+                                  << ", must be a pointer, an integer or a float";
   builder.setInsertionPointToEnd(module.getBody());
   auto function =
       func::FuncOp::create(builder, kernel.getLoc(), (kernel.getName() + "_kernel").str(),
@@ -219,11 +223,11 @@ LogicalResult EmulatedModule::launchFunction(gpu::GPUFuncOp kernel, func::FuncOp
 }
 
 LogicalResult EmulatedModule::convert(gpu::GPUFuncOp kernel) {
-  func::FuncOp function = threadFunction(kernel);
-  if (failed(replaceGPUOperations(function)))
+  FailureOr<func::FuncOp> function = threadFunction(kernel);
+  if (failed(function) || failed(replaceGPUOperations(*function)))
     return failure();
-  checkAccesses(function);
-  return launchFunction(kernel, function);
+  checkAccesses(*function);
+  return launchFunction(kernel, *function);
 }
 
 namespace {
@@ -266,11 +270,16 @@ struct ConvertGPUToEmulatorPass : impl::ConvertGPUToEmulatorPassBase<ConvertGPUT
     return success();
   }
 
-  // Addresses must be known before they are checked.
+  // Addresses must be known before they are checked. Elements must not cross regions or functions.
   LogicalResult convertAccesses(gpu::GPUModuleOp kernels) {
     ConversionTarget target(getContext());
     target.addIllegalDialect<UpdraftDialect>();
-    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    target.markUnknownOpDynamicallyLegal([](Operation *op) {
+      auto function = dyn_cast<FunctionOpInterface>(op);
+      return llvm::none_of(op->getOperandTypes(), llvm::IsaPred<ElementsType>) &&
+             llvm::none_of(op->getResultTypes(), llvm::IsaPred<ElementsType>) &&
+             !(function && llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<ElementsType>));
+    });
     return applyPartialConversion(kernels, target, accesses);
   }
 

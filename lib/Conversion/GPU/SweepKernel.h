@@ -6,8 +6,8 @@
 // every level above them. A warp processes rows in the order of the tree, and each thread has the
 // same columns in all rows. A warp also processes blocks that share a scale.
 
-#ifndef UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
-#define UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
+#ifndef UPDRAFT_LIB_CONVERSION_GPU_SWEEPKERNEL_H
+#define UPDRAFT_LIB_CONVERSION_GPU_SWEEPKERNEL_H
 
 #include "../SweepAccess.h"
 #include "GPUKernels.h"
@@ -101,4 +101,4 @@ private:
 
 } // namespace updraft
 
-#endif // UPDRAFT_LIB_CONVERSION_GPU_PASSKERNEL_H
+#endif // UPDRAFT_LIB_CONVERSION_GPU_SWEEPKERNEL_H
