@@ -137,7 +137,7 @@ class CompiledRule:
         return self._compiled.emit(stage)
 
     def explain(self) -> str:
-        """Returns the cost of a step: passes, bytes and flops per element, hoisted scalars."""
+        """Returns the cost of a step: sweeps, bytes and flops per element, hoisted scalars."""
         return self._compiled.emit("explain")
 
     @property
