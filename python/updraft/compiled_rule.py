@@ -51,7 +51,7 @@ def setting_literal(name: str, value: Any) -> str:
             f"setting `{name}` is {type(value)}; give a number, a boolean or text"
         ) from None
     except ValueError as error:
-        raise InvalidArgumentError(f"setting `{name}` is no number: {error}") from None
+        raise InvalidArgumentError(f"setting `{name}` is not a number: {error}") from None
 
 
 def _items(argument: str, mapping: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
