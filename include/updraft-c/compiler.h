@@ -1,6 +1,6 @@
 /*===- updraft-c/compiler.h - Compiling rules and inspecting them -----------------*- C -*-===*
- * From a rule's text to a compiled rule. Any thread may call these functions. A upd_rule is
- * immutable, and threads may share it.
+ * Compiles the text of a rule, and describes the compiled rule. Any thread may call these
+ * functions. A upd_rule is immutable, and threads may share it.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_COMPILER_H
 #define UPDRAFT_C_COMPILER_H
@@ -23,12 +23,13 @@ typedef struct upd_setting {
   const char *value; /* as written in the language: "1e-3", "true", "\"grad\"" */
 } upd_setting;
 
-/* How something is stored. `name` is "param", "grad", the name of a state, or "state" for all
- * states. `type` is a storage type as written in the language: "f32", "bf16_stochastic",
- * "q8_linear" (upd_storage_type_name lists them). "bf16_stochastic" and "bf16_corrected" apply to
- * the parameter and to states of its shape, and their memory is UPD_BF16; a corrected one has a
- * further state beside it, NAME_correction of UPD_I8 (docs/numerics.md), which is called
- * `param_correction` for the parameter. */
+/* The storage type of the parameter, the gradient or a state. `name` is "param", "grad", the name
+ * of a state, or "state" for all states. `type` is written as in the language: "f32",
+ * "bf16_stochastic", "q8_linear" (upd_storage_type_name lists the types).
+ *
+ * "bf16_stochastic" and "bf16_corrected" apply to the parameter and to states of its shape, and
+ * their memory is UPD_BF16. "bf16_corrected" adds a state NAME_correction of UPD_I8
+ * (docs/numerics.md), which is `param_correction` for the parameter. */
 typedef struct upd_storage {
   const char *name;
   const char *type;
@@ -43,7 +44,7 @@ typedef struct upd_hyper {
 /* A file that a generated source was made from. */
 typedef struct upd_source_file {
   const char *path;
-  const char *text; /* `length` bytes; needs no null character at its end */
+  const char *text; /* `length` bytes; need not end with a null character */
   size_t length;
 } upd_source_file;
 
@@ -55,12 +56,12 @@ typedef struct upd_source_span {
   size_t file;
   size_t origin_begin;
   size_t origin_end;
-  int is_call; /* 1: the origin calls the function that the span directly inside comes from */
+  int is_call; /* 1: the origin is a call of the function that the next inner span comes from */
 } upd_source_span;
 
-/* Where the parts of a generated source come from. Errors and locations show the origin of the
- * innermost span around a place. Spans are sorted by `begin`, an outer span before those inside it;
- * they nest, and don't overlap otherwise. The map doesn't affect the compiled code. */
+/* The origins of the parts of a generated source. Errors and locations show the origin of the
+ * innermost span around a place. Spans are sorted by `begin`, with an outer span before those
+ * inside it. Two spans are either nested or disjoint. The map doesn't affect the compiled code. */
 typedef struct upd_source_map {
   const upd_source_file *files; /* null if file_count is 0 */
   size_t file_count;
@@ -89,8 +90,8 @@ typedef struct upd_compile_options {
   const char *target;
 } upd_compile_options;
 
-/* Compiles a rule of `source`, which has `length` bytes and needs no null character at its end.
- * Messages call the source `filename` (null: "<rule>"), and imports are searched in its folder.
+/* Compiles a rule of `source`, which has `length` bytes and need not end with a null character.
+ * Messages call the source `filename` (null: "<rule>"), and imports are searched for in its folder.
  * `options` may be null. On an error `*rule` is null. The caller releases the rule. */
 UPD_EXPORT upd_status upd_compile(const char *source, size_t length, const char *filename,
                                   const upd_compile_options *options, upd_rule **rule);
@@ -119,8 +120,8 @@ UPD_EXPORT upd_origin upd_rule_origin(const upd_rule *rule);
 UPD_EXPORT upd_dtype upd_rule_param_dtype(const upd_rule *rule);
 UPD_EXPORT upd_dtype upd_rule_grad_dtype(const upd_rule *rule);
 
-/* `device` of the tensors that the rule steps. A target for tests has a value that upd_device does
- * not list. */
+/* The `device` of the tensors that the rule steps. For a target that exists only for tests, the
+ * value isn't in upd_device. */
 UPD_EXPORT upd_device upd_rule_device(const upd_rule *rule);
 
 /* "host", or the GPU that the rule was compiled for, as in `updraftc --target`: "nvptx:sm_90". */
@@ -141,26 +142,26 @@ UPD_EXPORT upd_extent upd_rule_depends_on(const upd_rule *rule);
  * matters and its elements must be in row-major order. */
 UPD_EXPORT int32_t upd_rule_uses_rows(const upd_rule *rule);
 
-/* The descriptor of the rule (updraft-c/descriptor.h), of `*size` bytes, at a multiple of 8. `size`
- * may be null. */
+/* The descriptor of the rule (updraft-c/descriptor.h). It has `*size` bytes, and its address is a
+ * multiple of 8. `size` may be null. */
 UPD_EXPORT const upd_descriptor *upd_rule_descriptor(const upd_rule *rule, size_t *size);
 
 /* The descriptor as JSON, for people and other programs (docs/architecture.md). Null if there is no
  * memory for it. */
 UPD_EXPORT const char *upd_rule_interface(const upd_rule *rule);
 
-/* Static flags, with the values that the rule was compiled for as the language writes them, without
- * quotes. */
+/* Static flags. The values are those that the rule was compiled for, written as in the language but
+ * without quotes. */
 UPD_EXPORT size_t upd_rule_static_count(const upd_rule *rule);
 UPD_EXPORT const char *upd_rule_static_name(const upd_rule *rule, size_t index);
 UPD_EXPORT const char *upd_rule_static_value(const upd_rule *rule, size_t index);
 
-/* Hyperparameters and states in the order of their declaration; states that only matrices have come
+/* Hyperparameters and states, in the order of their declaration. States that only matrices have are
  * last. */
 UPD_EXPORT size_t upd_rule_hyper_count(const upd_rule *rule);
 UPD_EXPORT const char *upd_rule_hyper_name(const upd_rule *rule, size_t index);
 UPD_EXPORT double upd_rule_hyper_default(const upd_rule *rule, size_t index);
-/* 1 if a static flag follows from the hyperparameter, so that some values need another compiled
+/* 1 if a static flag is derived from the hyperparameter, so that some values need another compiled
  * rule. */
 UPD_EXPORT int32_t upd_rule_hyper_decides_flag(const upd_rule *rule, size_t index);
 UPD_EXPORT size_t upd_rule_state_count(const upd_rule *rule);
@@ -170,15 +171,15 @@ UPD_EXPORT upd_extent upd_rule_state_extent(const upd_rule *rule, size_t index);
 /* The class of tensors that have the state. */
 UPD_EXPORT upd_tensors upd_rule_state_tensors(const upd_rule *rule, size_t index);
 
-/* Checks hyperparameters as upd_optimizer_create does for a group; those that are not given have
+/* Checks hyperparameters as upd_optimizer_create does for a group. Those that are not given have
  * their defaults. UPD_NOT_FOUND: an unknown name. UPD_INVALID_ARGUMENT: a value is NaN, breaks a
  * requirement of the rule (the message is the requirement's), or is given twice. */
 UPD_EXPORT upd_status upd_rule_check_hypers(const upd_rule *rule, const upd_hyper *hypers,
                                             size_t hyper_count);
 
-/* One stage of the compilation as text: "ast", "updraft", "torch" or "schedule"; for a CPU "loops",
- * "llvm" or "asm"; for a GPU "gpu", "nvvm" or "ptx"; or "explain", which tells the cost of a step.
- * Compiles anew. Free `*text` with upd_string_release. */
+/* Sets `*text` to one stage of the compilation: "ast", "updraft", "torch" or "schedule"; for a CPU
+ * "loops", "llvm" or "asm"; for a GPU "gpu", "nvvm" or "ptx"; or "explain", the cost of a step.
+ * Compiles the rule again. Free `*text` with upd_string_release. */
 UPD_EXPORT upd_status upd_emit(const char *source, size_t length, const char *filename,
                                const upd_compile_options *options, const char *stage, char **text);
 

@@ -1,20 +1,20 @@
 /*===- updraft-c/descriptor.h - The description of a compiled rule ----------------*- C -*-===*
- * The bytes at the symbol R_descriptor in the object of a rule R, and in a package. They describe
- * the rule's hyperparameters, states and functions to the code that calls them (updraft-c/kernel.h
- * has the terms). The compiler numbers the streams, reductions and states of each plan and lists
- * them here. A reader doesn't compute numbers.
+ * The bytes at the symbol R_descriptor in the object file of a rule R, and in a package. They
+ * describe the rule's hyperparameters, states and functions to the code that calls them
+ * (updraft-c/kernel.h defines the terms). The compiler numbers the streams, reductions and states
+ * of each plan and lists them here, so a reader doesn't compute these numbers.
  *
  * A descriptor is a upd_descriptor, then its upd_descriptor_section records, then the sections. A
  * section is an array of records of one kind. Integers are little-endian, offsets are in bytes from
- * the descriptor's start, and each section starts at a multiple of 8. A descriptor has no pointers,
- * so it is valid wherever it lies.
+ * the descriptor's start, and each section starts at a multiple of 8. A descriptor contains no
+ * pointers, so it is position-independent.
  *
- * A record refers to records of another section by a upd_slice, and to text by a upd_text. The
- * slices of a section have at most as many records as the section, all together.
+ * A record refers to records of another section by a upd_slice, and to text by a upd_text. All
+ * slices that refer to a section have, in total, at most as many records as the section.
  *
- * Versions. A change that older readers would misunderstand raises `major`: a reader refuses other
- * values. So does a change of the functions and units in updraft-c/kernel.h and
- * updraft-c/gpu_kernel.h that older callers don't expect. Other changes raise `minor`:
+ * Versions. Two kinds of changes raise `major`: those that older readers would misunderstand, and
+ * changes of the functions and units in updraft-c/kernel.h and updraft-c/gpu_kernel.h that older
+ * callers don't expect. A reader refuses other values of `major`. Other changes raise `minor`:
  *   a new section       Written only if it has records. A reader skips a section of a kind that it
  *                       doesn't know. It refuses the descriptor instead if the section has the flag
  *                       UPD_SECTION_REQUIRED.
@@ -44,7 +44,7 @@ typedef struct upd_descriptor {
   uint16_t major;
   uint16_t minor;
   uint32_t section_count;
-  uint32_t size;  /* in bytes, with all sections */
+  uint32_t size;  /* in bytes, including all sections */
   uint32_t flags; /* 0 */
 } upd_descriptor;
 
@@ -79,7 +79,7 @@ typedef struct upd_text {
   uint32_t length;
 } upd_text;
 
-/* `count` records of a section, from `first` on. */
+/* `count` records of a section, starting with record `first`. */
 typedef struct upd_slice {
   uint32_t first;
   uint32_t count;
@@ -115,32 +115,33 @@ typedef struct upd_state_record {
   upd_text name;
   upd_dtype dtype;
   upd_extent over;     /* not UPD_EXTENT_BATCH */
-  upd_tensors tensors; /* that have the state */
+  upd_tensors tensors; /* the tensors that have the state */
   uint32_t flags;
 } upd_state_record;
 
-/* `{NAME}` in it stands for the value of a hyperparameter, `{{` and `}}` for braces. */
+/* In the text, `{NAME}` stands for the value of a hyperparameter, and `{{` and `}}` stand for
+ * braces. */
 typedef struct upd_message_record {
   upd_text text;
 } upd_message_record;
 
-/* A static flag that was not set and follows from hyperparameters. The code is valid only for
- * values that give the flag the value that it has here. */
+/* A static flag that was not set, but derived from hyperparameters. The code is valid only for
+ * hyperparameters from which the flag gets the value that it has here. */
 typedef struct upd_derived_record {
   upd_text flag;
-  upd_slice hypers; /* of the index section: the hyperparameters that decide it */
+  upd_slice hypers; /* of the index section: the hyperparameters that it is derived from */
   uint32_t message; /* of the requirement that refuses other values */
 } upd_derived_record;
 
 enum { UPD_PLAN_RANDOM = 1 }; /* a sweep uses the seed */
 
-/* One plan for all tensors, or one for vectors and one for matrices. Both have the same reductions
- * over the group. */
+/* A rule has one plan for all tensors, or one for vectors and one for matrices. These two have the
+ * same reductions over the group. */
 typedef struct upd_plan_record {
   upd_text prefix; /* the names of its functions start with it: AdamW_prologue0, AdamW_sweep0 */
   upd_tensors tensors;
   uint32_t flags;
-  uint32_t row_scalars; /* values in a row, with the skip flag */
+  uint32_t row_scalars; /* values in a row, including the skip flag */
   upd_slice streams;    /* in the order of the kernel's `streams` */
   upd_slice scalars;    /* of the index section: the states in the order of `scalars` */
   upd_slice stages;     /* in the order in which they run */
@@ -151,7 +152,7 @@ typedef enum upd_stream_kind UPD_INT32 {
   UPD_STREAM_GRAD = 1,     /* the second */
   UPD_STREAM_STATE = 2,    /* `of` is the state */
   UPD_STREAM_SCALES = 3,   /* `of` is the plan's stream of blocks to which the scales belong */
-  UPD_STREAM_TEMPORARY = 4 /* memory for the time of a step; the last streams of a plan */
+  UPD_STREAM_TEMPORARY = 4 /* memory for one step; the last streams of a plan */
 } upd_stream_kind;
 
 typedef struct upd_stream_record {
@@ -164,18 +165,18 @@ typedef struct upd_stream_record {
 typedef enum upd_stage_kind UPD_INT32 { UPD_STAGE_PROLOGUE = 0, UPD_STAGE_SWEEP = 1 } upd_stage_kind;
 
 typedef enum upd_loop UPD_INT32 {
-  UPD_LOOP_FLAT = 0,   /* a range counts what the sweep is over */
+  UPD_LOOP_FLAT = 0,   /* a range counts the units that the sweep is over */
   UPD_LOOP_MATRIX = 1, /* a range counts blocks of UPD_BLOCK_ROWS rows */
   UPD_LOOP_BATCH = 2   /* a range counts batches, and the sweep is over their rows or columns */
 } upd_loop;
 
-/* A row of the prologue depends on the tensor. Without it, tensors of a group with the same step
- * count and `first` have the same row. A sweep doesn't have the flag. */
+/* Set if a row of the prologue depends on the tensor. If not set, tensors of a group with the same
+ * UPD_TENSOR_STEP and UPD_TENSOR_FIRST have the same row. Never set for a sweep. */
 enum { UPD_PROLOGUE_BY_TENSOR = 1 };
 
 /* Prologues and sweeps are numbered separately, in the order in which they run. The members after
- * `flags` are 0 for a prologue. The slices are of the index section, and list the plan's streams.
- */
+ * `flags` are 0 for a prologue. `reads`, `writes` and `makes` are slices of the index section, and
+ * list streams of the plan. */
 typedef struct upd_stage_record {
   upd_stage_kind kind;
   uint32_t flags;
@@ -183,7 +184,7 @@ typedef struct upd_stage_record {
   upd_loop loop;
   upd_slice reads;
   upd_slice writes;
-  upd_slice makes; /* temporaries that the sweep writes first */
+  upd_slice makes; /* the temporaries that this sweep is the first to write */
   upd_slice reductions;
 } upd_stage_record;
 

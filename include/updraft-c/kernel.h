@@ -1,12 +1,12 @@
 /*===- updraft-c/kernel.h - The interface of compiled code ------------------------*- C -*-===*
  * The functions in the object file of a rule, as the runtime calls them. A function writes only
- * what its comment says, and any number of threads may run it at once. Host functions call C
- * maths functions; sweeps call nothing outside the object.
+ * what its comment says, and any number of threads may run it at once. Host functions call C maths
+ * functions; sweeps call nothing outside the object file.
  *
- * The object of a rule R has R_initial, R_validate, and R_descriptor, which describes it
- * (updraft-c/descriptor.h). Its plan is a sequence of prologues and sweeps. There is one plan
- * for all tensors, or one for vectors and one for matrices. The names of a plan's functions start
- * with R, or with R_matrix for the second of two plans. Declarations for a rule R that is linked by
+ * The object file of a rule R has R_initial, R_validate, and R_descriptor, which describes it
+ * (updraft-c/descriptor.h). Its plan is a sequence of prologues and sweeps. There is one plan for
+ * all tensors, or one for vectors and one for matrices. The names of a plan's functions start with
+ * R, or with R_matrix for the second of two plans. Declarations for a rule R that is linked by
  * hand:
  *   extern const unsigned char R_descriptor[];
  *   void R_initial(const double *hyper, double *initial);
@@ -14,7 +14,7 @@
  *   void R_prologue0(const double *hyper, const double *per_tensor, const double *reduced,
  *                    const double *scalars, void *row, double *next_scalars);
  *   void R_sweep0(const void *row, void *const *streams, const upd_range *ranges, int64_t count,
- *                double *partials, const upd_site *sites);
+ *                 double *partials, const upd_site *sites);
  *
  * A tensor of two or more dimensions is batches x rows x columns: its last two dimensions are rows
  * and columns, the leading ones batches. Other tensors are vectors.
@@ -55,33 +55,35 @@ typedef struct upd_site {
   int64_t columns;
 } upd_site;
 
-/* Writes the initial value of each state of the interface, in order, to `initial`. */
+/* Writes the initial value of each state of the descriptor, in order, to `initial`. */
 typedef void (*upd_initial_function)(const double *hyper, double *initial);
 
 /* Returns the index of the first requirement that `hyper` breaks, or -1. */
 typedef int32_t (*upd_validate_function)(const double *hyper);
 
 /* Evaluates scalars between sweeps and writes them to `row`, as values of the compute type. row[0]
- * is nonzero if the step is skipped. The results of all prologues of the plan follow, flags as 0
- * and 1. A prologue writes its own results. The one that defines the skip flag writes it; if that
- * is not the first prologue, the first writes 0.
- *   per_tensor    UPD_TENSOR_FACTS values. If the interface says that a prologue's rows are by
- *                 step, it reads only those that the group shares: STEP, FIRST, GROUP_SIZE.
+ * is the skip flag: nonzero if the step is skipped. After it come the results of all prologues of
+ * the plan, with flags as 0 or 1. Each prologue writes its own results. The prologue that computes
+ * the skip flag also writes row[0]; if it isn't the first prologue, the first one writes 0 there.
+ *   per_tensor    UPD_TENSOR_FACTS values. A prologue without UPD_PROLOGUE_BY_TENSOR reads only
+ *                 those that tensors of the group share: STEP, FIRST, GROUP_SIZE.
  *   reduced       one value for each reduction over a tensor or group, in the order of the plan's
  *                 sweeps; those of earlier sweeps are defined
  *   scalars       the scalar states of the plan, in order, before the step
  *   next_scalars  their values after the step; a prologue writes those that are its results
- * All but `row` may be null if the rule has none. Instead of calling a prologue by step again, the
- * runtime may copy its results from the row of one tensor to that of another. */
+ * Arguments other than `row` may be null if the rule has no such values. Instead of calling a
+ * prologue without UPD_PROLOGUE_BY_TENSOR again, the runtime may copy its results from the row of
+ * one tensor to the row of another. */
 typedef void (*upd_prologue_function)(const double *hyper, const double *per_tensor,
                                       const double *reduced, const double *scalars, void *row,
                                       double *next_scalars);
 
 /* A part of one tensor, empty if begin == end. The units depend on the sweep:
- *   flat    elements, rows, columns or batches, as the sweep is over them, counted over all
- * batches; `begin` is a multiple of UPD_LEAF_ELEMENTS matrix  blocks; a batch has B = ceil(rows /
- * UPD_BLOCK_ROWS) of them, and block k consists of the rows of batch k / B from (k mod B) *
- * UPD_BLOCK_ROWS on batch   batches, with all their rows or columns */
+ *   flat    the elements, rows, columns or batches that the sweep is over, counted over all
+ *           batches; `begin` is a multiple of UPD_LEAF_ELEMENTS
+ *   matrix  blocks; a batch has B = ceil(rows / UPD_BLOCK_ROWS) of them, and block k starts at
+ *           row (k mod B) * UPD_BLOCK_ROWS of batch k / B
+ *   batch   batches, with all their rows or columns */
 typedef struct upd_range {
   int64_t begin;
   int64_t end;
@@ -89,10 +91,9 @@ typedef struct upd_range {
 
 /* Runs a sweep over one range in each of `count` tensors that have the same row.
  *
- * `streams` has one entry for each stream of the plan and tensor, tensor by tensor, in the order in
- * which the descriptor lists them. Each entry points to element 0 of the
- * tensor, aligned to its element. Entries may be equal if they are the same tensor; otherwise
- * streams must not overlap.
+ * `streams` has, for each tensor in turn, one entry per stream of the plan, in the order of the
+ * descriptor. Each entry points to element 0 of the tensor, aligned to its element. Entries may be
+ * equal if they are the same tensor; otherwise streams must not overlap.
  *   row stream     row r of batch b is at b * rows + r
  *   column stream  column c of batch b is at b * columns + c
  *   batch stream   batch b is at b
@@ -103,9 +104,9 @@ typedef struct upd_range {
  * Reductions over a tensor or group are written to `partials`: for each leaf or block of the
  * ranges, in order, one value for each such reduction of the sweep, in order. A reduction over rows
  * or batches is complete in its temporary. A reduction over columns has `columns` values for each
- * block in its temporary, those of block k from k * columns on. A sweep writes all of this in its
- * ranges, and reads none of it before. `partials` and `sites` (one per tensor) may be null if the
- * sweep doesn't use them. */
+ * block in its temporary; those of block k start at k * columns. A sweep writes all of these values
+ * for its ranges, and doesn't read them before. `partials` and `sites` (one per tensor) may be null
+ * if the sweep doesn't use them. */
 typedef void (*upd_sweep_function)(const void *row, void *const *streams, const upd_range *ranges,
                                    int64_t count, double *partials, const upd_site *sites);
 

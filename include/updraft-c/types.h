@@ -3,7 +3,7 @@
  * Plain C11, and C++11 or later.
  *
  * Errors. Every function that can fail returns a upd_status. Unless its comment says otherwise, a
- * function that returns another status than UPD_OK has changed nothing. The message is
+ * function that returns a status other than UPD_OK has changed nothing. The message is
  * upd_last_error().
  *
  * Threads. A function may be called from any thread unless its header says otherwise.
@@ -17,11 +17,11 @@
  * removes or changes something has another soname, so that older programs don't load it.
  *
  * Structs. A struct whose first member is `struct_size` may get new members at its end. Their
- * default is 0. Clear such a struct, and set `struct_size` to its sizeof. From a smaller struct, of
- * an older program, the library reads the members that exist there. It accepts a larger struct, of
- * a newer program, if the bytes that it doesn't know are 0; otherwise it returns UPD_UNSUPPORTED.
- * The records of updraft-c/descriptor.h may get new members, too. The other structs never change,
- * because programs make arrays of them.
+ * default is 0. Fill such a struct with zeros, and set `struct_size` to its sizeof. If an older
+ * program passes a smaller struct, the library reads only the members that exist there. If a newer
+ * program passes a larger struct, the library accepts it if the bytes that it doesn't know are 0;
+ * otherwise it returns UPD_UNSUPPORTED. The records of updraft-c/descriptor.h may get new members,
+ * too. The other structs never change, because programs make arrays of them.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_TYPES_H
 #define UPDRAFT_C_TYPES_H
@@ -55,16 +55,16 @@ UPD_EXPORT int32_t upd_api_version(void);
 typedef enum upd_status UPD_INT32 {
   UPD_OK = 0,
   UPD_INVALID_ARGUMENT = 1, /* an argument breaks a documented rule */
-  UPD_COMPILE_ERROR = 2,    /* the rule's text is in error; the message shows where */
+  UPD_COMPILE_ERROR = 2,    /* the rule's text has an error; the message shows where */
   UPD_NOT_FOUND = 3,        /* no such state, hyperparameter or file */
   UPD_UNSUPPORTED = 4,      /* valid, but this build or device cannot do it */
   UPD_IO_ERROR = 5,         /* a file could not be read or written */
   UPD_OUT_OF_MEMORY = 6,
-  UPD_INTERNAL_ERROR = 7 /* a defect of Updraft; please report it */
+  UPD_INTERNAL_ERROR = 7 /* a bug in Updraft; please report it */
 } upd_status;
 
-/* The message of the last call on the calling thread that returned another status than UPD_OK, or
- * "" if there was none. Successful calls keep it, so look at the status first. Each thread has its
+/* The message of the last call on the calling thread that returned a status other than UPD_OK, or
+ * "" if there was none. Successful calls keep it, so check the status first. Each thread has its
  * own message: read it on the thread that made the call. The text is valid until the thread calls
  * the library again or ends. Never null. */
 UPD_EXPORT const char *upd_last_error(void);
@@ -117,8 +117,8 @@ typedef enum upd_device UPD_INT32 { UPD_CPU = 1, UPD_CUDA = 2 } upd_device;
 enum { UPD_ABSENT = -1 };
 
 /* A view of memory that the caller owns. The memory must outlive the object that receives the view,
- * unless that function says otherwise. The arrays `shape` and `strides` are read during the call
- * only. */
+ * unless the receiving function says otherwise. The arrays `shape` and `strides` are read during
+ * the call only. */
 typedef struct upd_tensor {
   void *data;             /* first element; may be null if the tensor has no elements */
   const int64_t *shape;   /* `rank` sizes, in elements; may be null if rank is 0 */

@@ -116,7 +116,7 @@ def test_settings_that_are_no_values():
     with pytest.raises(TypeError) as caught:
         updraft.compile(SGD, defaults={"lr": [1]})
     assert str(caught.value) == ("setting `lr` is <class 'list'>; give a number, a boolean or text")
-    with pytest.raises(updraft.InvalidArgumentError, match="setting `lr` is no number: "):
+    with pytest.raises(updraft.InvalidArgumentError, match="setting `lr` is not a number: "):
         updraft.compile(SGD, defaults={"lr": 10**5000})
 
 

@@ -291,7 +291,7 @@ def test_the_branch_not_taken_has_no_gradient(case):
     difference = ((ends[1] - ends[0]) / (2 * delta)).item()
     assert slopes[1].item() == pytest.approx(difference, rel=1e-5, abs=1e-6)
 
-    # The branch not taken has no second derivative either.
+    # Branches that weren't taken don't affect second derivatives either.
     seconds = torch.autograd.grad(
         sum(slope.sum() for slope in slopes if slope.requires_grad),
         (watched, rate),

@@ -93,12 +93,12 @@ def _compile_for(
 
 
 class Rows:
-    """A gradient of some rows of a parameter. Its first dimensions count the rows.
+    """A gradient of some rows of a parameter. The parameter's first dimensions count its rows.
 
     Args:
         indices: the rows, in ascending order without duplicates: integers in a list or an array.
         values: an array with one dimension for the indices, followed by the shape of a row.
-        dims: the number of dimensions that count the rows, in the order of memory. With 2, the row
+        dims: the number of dimensions that count the rows, in memory order. With 2, the row
             `3 * i + j` of a row-major parameter [4, 3] is its element [i, j].
 
     >>> import numpy
@@ -248,15 +248,15 @@ class Group(MutableMapping[str, float]):
 class ArrayOptimizer:
     """Applies one compiled rule to parameters, in place.
 
-    Parameters and gradients are numpy arrays, or anything with `__dlpack__` such as torch's CPU
-    tensors. They are viewed, never copied, and kept alive. An array must keep its memory: a step
-    refuses a resized one. After torch's `param.data = …` the optimizer still uses the old memory.
-    No other thread may resize an array while a step runs.
+    Parameters and gradients are numpy arrays, or anything with `__dlpack__`, such as torch's CPU
+    tensors. The optimizer views them without copying, and keeps them alive. An array must keep its
+    memory: a step refuses a resized one. After torch's `param.data = …`, the optimizer still uses
+    the old memory. No other thread may resize an array while a step runs.
 
     Args:
         rule: from `compile` or `compile_file`.
-        params: an iterable of arrays, or groups, `[{"params": [...], "lr": 1e-3}, …]`, where
-            "names" may contain a name per parameter, for `save`.
+        params: an iterable of arrays, or of groups: `[{"params": [...], "lr": 1e-3}, …]`. A group
+            may have "names", with a name per parameter, for `save`.
         **hypers: values for all groups that don't set their own.
 
     Raises:
@@ -454,7 +454,7 @@ class ArrayOptimizer:
         self._optimizer.save(path_text(path))
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Reads a file of `save`, including hyperparameters. On an error, nothing changes."""
+        """Loads a file that `save` wrote, with hyperparameters. On an error, nothing changes."""
         text = path_text(path)
         try:
             self._optimizer.load(text)

@@ -115,12 +115,12 @@ class ChainDefinition(CompiledDefinition):
 
 
 def chain(*stages: RuleDefinition | Stage | str) -> RuleDefinition:
-    """Makes one rule of transforms and a rule, which run in the given order.
+    """Combines transforms and a rule into one rule. The stages run in the given order.
 
     Args:
         stages: functions with `@updraft.transform` and `@updraft.rule`, results of `updraft.load`,
             transforms of the library such as `updraft.transforms.clip_by_value(bound=0.5)`, stages
-            in the language such as "clip_by_value(0.5)" or "AdamW", a rule of the package, and
+            in the language such as "clip_by_value(0.5)" or "AdamW" (a rule of the package), and
             other chains.
 
     >>> import updraft

@@ -51,7 +51,7 @@ def setting_literal(name: str, value: Any) -> str:
             f"setting `{name}` is {type(value)}; give a number, a boolean or text"
         ) from None
     except ValueError as error:
-        raise InvalidArgumentError(f"setting `{name}` is no number: {error}") from None
+        raise InvalidArgumentError(f"setting `{name}` is not a number: {error}") from None
 
 
 def _items(argument: str, mapping: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
@@ -137,7 +137,7 @@ class CompiledRule:
         return self._compiled.emit(stage)
 
     def explain(self) -> str:
-        """Returns the cost of a step: passes, bytes and flops per element, hoisted scalars."""
+        """Returns the cost of a step: sweeps, bytes and flops per element, hoisted scalars."""
         return self._compiled.emit("explain")
 
     @property

@@ -26,16 +26,16 @@ def compile(
     Args:
         source: the text of a rule file, or its bytes in UTF-8; or a definition, such as a function
             with `@updraft.rule`.
-        filename: the name of the text in messages. Imports are searched in its folder.
-        rule: which rule, if the text has several; or a chain: "clip_by_value(1) |> SGD".
+        filename: the name of the text in messages. Imports are searched for in its folder.
+        rule: the rule to compile, if the text has several; or a chain: "clip_by_value(1) |> SGD".
         defaults: static flags, and defaults of hyperparameters: `{"amsgrad": True, "lr": 3e-4}`.
         storage: storage types of "param", "grad", a state by its name, or all states by "state":
             `{"param": "bf16", "state": "f32"}`. The default is f32 for the parameter, and the
             parameter's type for states.
         numerics: how arithmetic rounds: "ieee" rounds every operation separately, "torch" rounds
             like `torch.optim` on the CPU, "fast" uses fewer operations within documented errors.
-        cache_dir: the folder for compiled code between processes. "" disables it, None is the
-            default folder. A folder that other users may write to is not used;
+        cache_dir: the folder that keeps compiled code between processes. "" disables it; None means
+            the default folder. A folder that other users may write to is not used;
             `UPDRAFT_CACHE_DIR=FOLDER python -m updraft.info` prints the reason.
         tensors: the tensors that the rule will step: "all", "vectors" with fewer than two
             dimensions, or "matrices" with two or more. If the rule has a variant for each, only

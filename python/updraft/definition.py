@@ -21,8 +21,8 @@ class RuleDefinition(abc.ABC):
     """A rule before compilation, for all choices of static arguments and storage types.
 
     Created by `@updraft.rule`, `@updraft.transform`, `updraft.load` and `updraft.chain`. Optimizers
-    accept it directly; `compile` compiles it. A call with other defaults, `definition(lr=3e-4)`,
-    returns another definition.
+    accept it directly; `compile` compiles it. Calling it with other defaults, as in
+    `definition(lr=3e-4)`, returns another definition.
     """
 
     @property
@@ -108,7 +108,7 @@ class RuleDefinition(abc.ABC):
     ) -> CompiledRule:
         """Compiles the rule, or takes it from the cache.
 
-        See `updraft.compile` for the arguments. `defaults` may also have static arguments.
+        See `updraft.compile` for the arguments. `defaults` may also include static arguments.
         """
         source, settings = self._chosen_text(require_dict(defaults, "`defaults`"))
         return compile_source(
@@ -165,9 +165,10 @@ class RuleDefinition(abc.ABC):
     ) -> str:
         """Returns the Python module that `to_torch` runs. It needs only torch.
 
-        Its function `step(params, grads, states, group, hyper)` takes lists of tensors and of their
-        states, which are empty dicts at first, and two dicts: the states of the group, and all
-        hyperparameters. It returns the next parameters, states, and states of the group.
+        Its function is `step(params, grads, states, group, hyper)`. The first three are lists: of
+        tensors, and of dicts with their states, which are empty at first. `group` is a dict of the
+        states of the group, and `hyper` a dict of all hyperparameters. The function returns the
+        next parameters, states, and states of the group.
         """
         return self.ir("torch", defaults=defaults, storage=storage)
 
@@ -178,7 +179,7 @@ class RuleDefinition(abc.ABC):
         storage: Mapping[str, Any] | None = None,
         numerics: str = "ieee",
     ) -> str:
-        """Returns the cost of a step: passes, bytes and flops per element, hoisted scalars."""
+        """Returns the cost of a step: sweeps, bytes and flops per element, hoisted scalars."""
         return self.compile(defaults=defaults, storage=storage, numerics=numerics).explain()
 
     def _arguments(self) -> list[str]:
@@ -294,7 +295,7 @@ def load(path: str | os.PathLike[str], rule: str | None = None) -> RuleDefinitio
 
     Args:
         path: the file, or the name of a rule of the package, such as "AdamW".
-        rule: which rule, if the file has several; or a chain: "clip_by_value(1) |> SGD".
+        rule: the rule to load, if the file has several; or a chain: "clip_by_value(1) |> SGD".
 
     Raises:
         FileMissingError: the file or rule doesn't exist.

@@ -39,7 +39,7 @@ def where(condition: Value | bool, a: Operand, b: Operand) -> Operand:
     """Chooses a if the condition holds, else b: per element, if the condition is per element.
 
     A static condition is evaluated when the function is traced. Python always evaluates both a and
-    b, but the rule computes what only one of them needs only if that one is chosen.
+    b. In the rule, operations that only one of them needs run only if that one is chosen.
     """
     if not isinstance(condition, Value):
         chosen = as_number(condition)
@@ -191,7 +191,7 @@ def sign(x: Operand) -> Value:
 
 
 def clamp(x: Operand, low: Operand, high: Operand) -> Value:
-    """The number between low and high that is the nearest to x; NaN for NaN."""
+    """The number between low and high that is closest to x; NaN for NaN."""
     return _call("clamp", x, low, high)
 
 
@@ -244,7 +244,10 @@ def scalar_product(x: Operand, y: Operand) -> Value:
 
 
 def decayed(g: Operand, p: Operand, weight_decay: Operand) -> Value:
-    """The gradient g of a loss with the penalty `weight_decay / 2 * p * p`; g if that is 0."""
+    """The gradient g of a loss, with that of the penalty `weight_decay / 2 * p * p` added.
+
+    If `weight_decay` is 0, the result is g.
+    """
     return _call("decayed", g, p, weight_decay)
 
 
@@ -413,7 +416,7 @@ def batch_count(x: Operand) -> Value:
 
 
 def random() -> Value:
-    """A number per element, uniform in [0, 1). Each call has different numbers."""
+    """A random number per element, uniform in [0, 1). Each call returns different numbers."""
     return _call("random")
 
 

@@ -30,10 +30,10 @@ def optimizer(
         rule: a function with `@updraft.rule`, a chain, the name of a rule of the package, or a
             file.
         params: tensors, or dicts with parameter groups, as in `torch.optim`.
-        storage: storage types of states, or of all of them by "state": `{"exp_avg": "q8_linear"}`.
-            The default is the parameter's type.
-        numerics: "ieee", "torch" or "fast". The default is "torch" for the name of a class that
-            `torch.optim` has, else "ieee".
+        storage: storage types of states by name: `{"exp_avg": "q8_linear"}`. The name "state" means
+            all states. The default is the parameter's type.
+        numerics: "ieee", "torch" or "fast". The default is "torch" if `rule` is the name of a class
+            that `torch.optim` also has, else "ieee".
         seed: the seed of random numbers, from 0 to 2^64 - 1. The default is 0. It is an entry of
             `param_groups`.
         **options: hyperparameters and static flags, which groups may override. They are entries of

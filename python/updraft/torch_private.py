@@ -108,7 +108,7 @@ ATTRIBUTES = {
 
 #: Methods that classes here override.
 OVERRIDDEN = (
-    # LBFGS moves all parameters along its direction. A rule does this in one pass.
+    # LBFGS moves all parameters along its direction. A rule does this in one sweep.
     Attribute("torch.optim:LBFGS", "_add_grad"),
 )
 

@@ -71,9 +71,9 @@ def unknown_hyper(rule: str, name: str, known: Iterable[str]) -> InvalidArgument
 class TorchStep:
     """A rule as out-of-place operations of torch, created by `RuleDefinition.to_torch`.
 
-    A call is one step, and a pure function: it returns the next parameters and the next state, and
-    doesn't change its arguments. Gradients flow through parameters, gradients, states and
-    hyperparameters that are tensors.
+    Each call takes one step. It is a pure function: it returns the next parameters and the next
+    state, and doesn't change its arguments. Gradients flow through parameters, gradients, states
+    and hyperparameters that are tensors.
     """
 
     def __init__(

@@ -44,5 +44,5 @@ def __getattr__(name: str) -> Callable[..., Stage]:
         return Stage(name, arguments, named)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"The transform `{name}` of the library, with arguments by order or by name."
+    make.__doc__ = f"The transform `{name}` of the library, with positional or named arguments."
     return make

@@ -125,7 +125,7 @@ private:
                          index, textOf(plan.streams[index].over)));
     for (const uint32_t index : sweep.makes)
       if (plan.streams[index].kind != Kind::Temporary || plan.streams[index].over != sweep.over)
-        fail(fmt::format("a sweep over {} makes stream {}, which is no temporary over one",
+        fail(fmt::format("a sweep over {0} makes stream {1}, expected a temporary over {0}",
                          textOf(sweep.over), index));
     for (const ReductionInterface &reduction : sweep.reductions)
       checkReduction(reduction, sweep);
@@ -163,9 +163,9 @@ private:
         plan.streams[reduction.into].kind != Kind::Temporary ||
         plan.streams[reduction.into].over != reduction.over ||
         plan.streams[reduction.into].dtype != UPD_F64)
-      fail(fmt::format("a reduction over {} goes into stream {}, which is no temporary over one of "
-                       "f64",
-                       textOf(reduction.over), reduction.into));
+      fail(fmt::format(
+          "a reduction over {0} goes into stream {1}, expected a temporary of `f64` over {0}",
+          textOf(reduction.over), reduction.into));
   }
 
   const RuleInterface &rule;

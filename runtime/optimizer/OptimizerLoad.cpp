@@ -74,8 +74,8 @@ static Status readStep(const SafetensorsFile &file, const SafetensorsEntry &entr
     }
   }
   if (!(value >= 0 && value <= static_cast<double>(maxStep)) || value != std::floor(value))
-    return refuse(file, fmt::format("`{}` is no step count; it is a whole number from 0 to 2^53, "
-                                    "as one F32, F64 or I64",
+    return refuse(file, fmt::format("`{}` is not a step count; expected a whole number from 0 to "
+                                    "2^53, as one F32, F64 or I64",
                                     entry.name));
   step = static_cast<int64_t>(value);
   return {};
@@ -88,8 +88,7 @@ static Status readSeed(const SafetensorsFile &file, uint64_t &seed) {
     return {};
   const std::optional<uint64_t> value = parseSeed(found->second);
   if (!value)
-    return refuse(file,
-                  fmt::format("its seed is no number from 0 to 2^64 - 1: `{}`", found->second));
+    return refuse(file, fmt::format("expected a seed from 0 to 2^64 - 1, got `{}`", found->second));
   seed = *value;
   return {};
 }
@@ -150,8 +149,9 @@ static Status readHypers(const SafetensorsFile &file, const RuleInterface &inter
     double value;
     auto [valueEnd, valueError] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (valueError != std::errc() || valueEnd != text.data() + text.size())
-      return refuse(file, fmt::format("its hyperparameter `{}` of group {} is no number: `{}`",
-                                      name, group, text));
+      return refuse(file,
+                    fmt::format("expected a number for hyperparameter `{}` of group {}, got `{}`",
+                                name, group, text));
     values[group * names.size() + static_cast<size_t>(found - names.begin())] = value;
   }
   if (current.ignoresRequirements())
@@ -272,7 +272,7 @@ Status Optimizer::collect(const std::string &path, Loaded &loaded) {
     }
     if (state == states.end())
       return refuse(file,
-                    fmt::format("`{}` is no state of rule `{}`", entry.name, interface().name));
+                    fmt::format("unknown state `{}` for rule `{}`", entry.name, interface().name));
     if (entry.type != safetensorsType(state->dtype))
       return refuse(file,
                     fmt::format("`{}` is {}, but the rule is compiled for {}; {}", entry.name,

@@ -131,7 +131,7 @@ std::string Optimizer::ownerText(const MemoryRange &owner, const MemoryRange &in
 
 Status Optimizer::checkStepCount(int64_t step) {
   if (step < 0 || step > maxStep)
-    return invalidArgument(fmt::format("{} is no step count; it is from 0 to 2^53", step));
+    return invalidArgument(fmt::format("expected a step count from 0 to 2^53, got {}", step));
   return {};
 }
 
@@ -289,7 +289,7 @@ Status Optimizer::checkNumber(const upd_tensor &tensor, const std::string &subje
   for (int32_t i = 0; i < tensor.rank && tensor.shape; ++i)
     elements *= tensor.shape[i];
   if (tensor.rank < 0 || (tensor.rank != 0 && !tensor.shape) || elements != 1)
-    return invalidArgument(fmt::format("{} is no number; give a tensor of one element", subject));
+    return invalidArgument(fmt::format("expected a tensor of one element for {}", subject));
   return checkMemory(tensor, device, tensor.dtype, 1, subject, "a number");
 }
 

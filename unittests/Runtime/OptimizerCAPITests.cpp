@@ -202,7 +202,7 @@ TEST(OptimizerCAPI, RefusesInvalidBindings) {
   number.rank = 1;
   number.shape = shape;
   EXPECT_EQ(refusal(upd_optimizer_bind_hyper(f.optimizer, 0, "lr", &number)),
-            "hyperparameter `lr` is no number; give a tensor of one element");
+            "expected a tensor of one element for hyperparameter `lr`");
   EXPECT_EQ(refusal(upd_optimizer_set_stream(f.optimizer, value)),
             "the parameters are on the CPU, which has no streams");
   EXPECT_EQ(refusal(upd_optimizer_bind_step(f.optimizer, 0, &number)),

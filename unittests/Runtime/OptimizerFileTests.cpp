@@ -183,7 +183,7 @@ TEST_F(OptimizerFile, RefusesMismatches) {
   EXPECT_EQ(refusal([&](SafetensorsWriter &w) { w.add("state/w", Type::F32, {}, one); }),
             "`state/w` is not of the form `state/NAME/STATE`");
   EXPECT_EQ(refusal([&](SafetensorsWriter &w) { w.add("state/net/w/exp", Type::F32, {}, one); }),
-            "`state/net/w/exp` is no state of rule `Momentum`");
+            "unknown state `state/net/w/exp` for rule `Momentum`");
   EXPECT_EQ(
       refusal([&](SafetensorsWriter &w) { w.add("state/net/w/buf", Type::F32, {5, 3}, fifteen); }),
       "`state/net/w/buf` has another shape than its parameter");
@@ -205,14 +205,14 @@ TEST_F(OptimizerFile, RefusesMismatches) {
     EXPECT_EQ(refusal([&](SafetensorsWriter &w) {
                 w.add("state/net/w/step", Type::F32, {}, valuesOf<float>({bad}));
               }),
-              "`state/net/w/step` is no step count; it is a whole number from 0 to 2^53, as one "
-              "F32, F64 or I64");
+              "`state/net/w/step` is not a step count; expected a whole number from 0 to 2^53, as "
+              "one F32, F64 or I64");
   EXPECT_EQ(refusal([&](SafetensorsWriter &w) { w.setMetadata("updraft.rule", "Adam"); }),
             "it is of rule `Adam`, not `Momentum`");
   EXPECT_EQ(refusal([&](SafetensorsWriter &w) { w.setMetadata("updraft.group.0.lr", "-1.0"); }),
             "Invalid learning rate: -1.0");
   EXPECT_EQ(refusal([&](SafetensorsWriter &w) { w.setMetadata("updraft.group.0.lr", "fast"); }),
-            "its hyperparameter `lr` of group 0 is no number: `fast`");
+            "expected a number for hyperparameter `lr` of group 0, got `fast`");
   EXPECT_EQ(refusal([&](SafetensorsWriter &w) { w.setMetadata("updraft.group.1.lr", "1.0"); }),
             "it has 2 groups, but the optimizer has 1");
   EXPECT_EQ(refusal([&](SafetensorsWriter &w) { w.setMetadata("updraft.group.0.beta", "1.0"); }),

@@ -314,7 +314,6 @@ TEST(OptimizerReduction, TellsPassesTheirSites) {
   ASSERT_EQ(textOf(writer.save(path)), "ok");
   EXPECT_EQ(textOf(optimizer->load(path)),
             "`" + path +
-                "` does not fit the optimizer: its seed is no number from 0 to 2^64 - 1: "
-                "`-1`");
+                "` does not fit the optimizer: expected a seed from 0 to 2^64 - 1, got `-1`");
   std::filesystem::remove(path);
 }

@@ -149,7 +149,7 @@ TEST(OptimizerState, StepCounts) {
   upd_tensor state;
   ASSERT_EQ(textOf(optimizer->state(0, "n", state)), "ok");
   EXPECT_EQ(static_cast<float *>(state.data)[0], 42);
-  EXPECT_EQ(textOf(optimizer->setStep(0, -1)), "-1 is no step count; it is from 0 to 2^53");
+  EXPECT_EQ(textOf(optimizer->setStep(0, -1)), "expected a step count from 0 to 2^53, got -1");
   EXPECT_EQ(textOf(optimizer->setStep(3, 1)), "parameter 3 does not exist; the optimizer has 1");
   EXPECT_EQ(textOf(optimizer->getStep(3, step)), "parameter 3 does not exist; the optimizer has 1");
 }
@@ -171,7 +171,7 @@ TEST(OptimizerState, NoStepCountGoesBeyondTheLargest) {
     EXPECT_EQ(counts[1], ofB);
   };
   EXPECT_EQ(textOf(optimizer->setStep(0, largest + 1)),
-            "9007199254740993 is no step count; it is from 0 to 2^53");
+            "expected a step count from 0 to 2^53, got 9007199254740993");
 
   // The second step, with an unchanged plan, and every later one.
   ASSERT_EQ(textOf(optimizer->setStep(1, largest - 1)), "ok");

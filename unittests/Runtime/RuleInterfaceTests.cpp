@@ -291,7 +291,7 @@ TEST(RuleInterface, RefusesInvalidSweeps) {
   EXPECT_PROBLEM(adamw, plan.sweeps[0].reads[2] = 3, "`reads` has stream 3 of 3");
   EXPECT_PROBLEM(adamw, plan.sweeps[0].writes = {1}, "a sweep writes the gradient");
   EXPECT_PROBLEM(adamw, plan.sweeps[0].makes = {2},
-                 "a sweep over an element makes stream 2, which is no temporary over one");
+                 "a sweep over an element makes stream 2, expected a temporary over an element");
   EXPECT_PROBLEM(adamw, (plan.sweeps[0].reductions = {{{}, Extent::Element}}),
                  "a reduction is over an element");
   EXPECT_PROBLEM(adamw, (plan.sweeps[0].reductions = {{{}, Extent::Row, 2}}),
@@ -305,13 +305,13 @@ TEST(RuleInterface, RefusesInvalidSweeps) {
                  "a matrix loop is over a row, not an element");
   EXPECT_PROBLEM(
       factored, plan.sweeps[0].reductions[0].into = 2,
-      "a reduction over a row goes into stream 2, which is no temporary over one of f64");
+      "a reduction over a row goes into stream 2, expected a temporary of `f64` over a row");
   EXPECT_PROBLEM(
       factored, plan.sweeps[0].reductions[0].into = 4,
-      "a reduction over a row goes into stream 4, which is no temporary over one of f64");
+      "a reduction over a row goes into stream 4, expected a temporary of `f64` over a row");
   EXPECT_PROBLEM(
       factored, plan.sweeps[0].reductions[0].into = 9,
-      "a reduction over a row goes into stream 9, which is no temporary over one of f64");
+      "a reduction over a row goes into stream 9, expected a temporary of `f64` over a row");
   EXPECT_PROBLEM(factored, plan.sweeps[2].writes = {2},
                  "a sweep over an element writes stream 2, which is over a row");
   EXPECT_PROBLEM(factored, plan.sweeps[0].reductions[1].over = Extent::Batch,

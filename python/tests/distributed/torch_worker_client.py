@@ -512,8 +512,8 @@ def check_references_that_there_are_not():
     ):
         fails(
             RuntimeError,
-            f"TimeoutError: {named} has not come within 1 s: what makes it on this worker has not "
-            r"ended, or was never asked for\s*",
+            f"TimeoutError: timed out after 1 s waiting for {named}: the call that creates it on "
+            r"this worker has not finished, or was never requested\s*",
             future.wait,
         )
     assert time.monotonic() - begin < LIMIT / 2

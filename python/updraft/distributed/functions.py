@@ -55,7 +55,7 @@ class _Arguments:
             # it.
             tensor = value.local_value()
             if not isinstance(tensor, torch.Tensor):
-                raise TypeError(f"{place} is a reference to {tensor!r}, which is no tensor")
+                raise TypeError(f"expected {place} to refer to a tensor, got {tensor!r}")
             return self.packed(place, tensor)
         self.rrefs.append(value)
         self.places.append(place)

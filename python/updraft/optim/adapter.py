@@ -54,7 +54,7 @@ MOVED, REFUSED = 2, 3
 
 
 class JointStep:
-    """One step of several steppers, or of none if one refuses.
+    """Takes one step with several steppers, or with none if one refuses.
 
     Attributes:
         take: takes the step, and returns its outcome. This is not a method, because calling a

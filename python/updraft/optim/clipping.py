@@ -1,4 +1,4 @@
-"""The norm of all gradients of an optimizer, in one compiled pass, and clipping by it."""
+"""Computes the norm of all gradients of an optimizer in one compiled sweep, and clips by it."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ _NORM = Correspondence(
 #: A mesh that parameters are spread over, and the dimensions that split them; None if unsplit.
 Spread = tuple[Any, tuple[int, ...]] | None
 
-#: The parameters of one pass share these: spread, dtype and device.
+#: The parameters of one sweep share these: spread, dtype and device.
 _Kind = tuple[Spread, torch.dtype, torch.device, str | None]
 
 

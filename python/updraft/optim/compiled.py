@@ -271,7 +271,7 @@ class CompiledStep:
         """Loads a `state_dict` of this class or of torch's.
 
         Classes that torch also has convert floating-point states to the parameter's dtype, as torch
-        does. Exceptions are scalars, and states whose storage was chosen. Other classes keep the
+        does, except for scalars and for states whose storage was chosen. Other classes keep the
         dtypes of states.
         """
         with self._stepping:

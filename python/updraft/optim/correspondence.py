@@ -54,11 +54,12 @@ class Correspondence:
         complex: torch's error for complex parameters; None if they are treated as pairs.
         numerics: how arithmetic rounds.
         storage: storage types that the user has chosen, if they differ from the parameter's.
-        state_types: storage types of other states: those of existing states.
+        state_types: storage types of the other states, taken from existing states.
         scalars: the states with torch's type for scalars: float64 if that is the default type, else
             float32.
         settled: whether no flag is derived from hyperparameters once `settings` are known. A rule
-            given by its name is such a rule. Otherwise finding out compiles its defaults.
+            given by its name always has this property. For other rules, if this is false, finding
+            out compiles the rule with its defaults.
         tensors: the tensors to compile the rule for, as in `updraft.compile`; None for those of the
             existing parameters.
         divides_by_zero: whether torch's step with a gradient raises ZeroDivisionError for a group.
@@ -131,9 +132,12 @@ class Correspondence:
 def setting_choices(
     correspondence: Correspondence, group: Group, hypers: Mapping[str, float]
 ) -> list[dict[str, Any]]:
-    """Returns candidate settings to compile a rule with; the first that compiles is used. These are
-    the settings of a group with the hyperparameters that other flags are derived from; all
-    hyperparameters, if the defaults of others conflict with the settings; or no hyperparameters.
+    """Returns candidate settings to compile a rule with; the first that compiles is used.
+
+    All have the settings of the group. They also have, in order:
+      - the hyperparameters that other flags are derived from;
+      - all hyperparameters, in case the defaults of others conflict with the settings;
+      - no hyperparameters.
 
     If none compiles, the error of the second to last describes the problem, because the last has
     other hyperparameters than the group. If only the last compiles, and a flag is derived from the
@@ -162,8 +166,8 @@ def specialize(make: Callable[[dict[str, Any]], None], choices: Iterable[dict[st
 
 
 def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype) -> None:
-    """Refuses a group that lacks a hyperparameter, as from a `state_dict` of another class, or has
-    text in its place.
+    """Refuses a group that lacks a hyperparameter, or has text in its place. A group from a
+    `state_dict` of another class can lack one.
 
     Raises:
         InvalidArgumentError: the entry or the element is missing.

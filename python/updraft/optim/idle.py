@@ -12,10 +12,10 @@ from .state_storage import STORAGE
 
 
 def is_idle(param: torch.Tensor) -> bool:
-    """Whether a parameter has no gradient, and a compiled rule couldn't step it.
+    """Whether a parameter has no gradient and is of a kind that compiled rules don't support.
 
-    Frozen weights may be integers. Others may be on another device or lack memory for some time.
-    Tensors of inference mode can only be stepped in this mode.
+    Examples are frozen integer weights, parameters on other devices, parameters without memory for
+    the time being, and tensors created in inference mode, which can be stepped only in that mode.
     """
     if param.grad is not None or is_distributed(param) or is_wrapper(param):
         return False
@@ -47,13 +47,13 @@ class IdleBucket:
     calls_operators = False
 
     def accept(self, group: Group, factor: float | GradientScale | None) -> None:
-        """Does nothing, because hyperparameters have no effect."""
+        """Ignores the hyperparameters, because idle parameters are never stepped."""
 
     def skip_where(self, found_inf: torch.Tensor | None) -> None:
-        """Does nothing, because a step never changes anything."""
+        """Ignores `found_inf`, because idle parameters are never stepped."""
 
     def prepare(self, states: States) -> bool:
-        """Returns False if a parameter has a gradient. Does nothing else."""
+        """Returns False if a parameter has a gradient. There is nothing to prepare."""
         return all(param.grad is None for param in self.params)
 
     def apply(self, states: States) -> None:

@@ -1,4 +1,4 @@
-"""`torch.optim.LBFGS` with torch's search. A compiled pass moves the parameters."""
+"""`torch.optim.LBFGS`: the search is torch's, and a compiled sweep moves the parameters."""
 
 from typing import Any
 
@@ -27,12 +27,13 @@ Programming 45, 1989. The search is torch's, and takes up to `max_iter` moves in
   d = -H g
 
 where H is the inverse Hessian that follows from the last `history_size` moves s and differences y
-of gradients, from the oldest to the newest; it starts from (s . y) / (y . y) of the newest:
+of gradients. It starts from (s . y) / (y . y) of the newest, and is updated from the oldest to the
+newest:
 
   H' = (1 - r s y^T) H (1 - r y s^T) + r s s^T        r = 1 / (s . y)
 
-The length t of a move is `lr`, and for the first min(1, 1 / sum |g|) lr. With
-`line_search_fn="strong_wolfe"` a search finds it."""
+The length t of a move is `lr`, but min(1, 1 / sum |g|) lr for the first move. With
+`line_search_fn="strong_wolfe"`, a line search finds it."""
 _RAISES = """\
 ValueError: unless `lr >= 0`, and there is one parameter group.
 RuntimeError: in a step, unless `line_search_fn` is None or "strong_wolfe"."""
@@ -58,7 +59,7 @@ class _Move:
 
     @staticmethod
     def can(params: list[torch.Tensor], direction: torch.Tensor) -> bool:
-        """Whether the pass supports the parameters and is faster."""
+        """Whether a sweep supports the parameters and is faster than torch."""
         return (
             len(params) >= _FEWEST
             and listening() == Listening.NONE

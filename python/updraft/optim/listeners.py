@@ -1,4 +1,4 @@
-"""Finds listeners of torch's operators, because a compiled step doesn't call operators."""
+"""Finds listeners of torch's operators, which a compiled step bypasses."""
 
 import enum
 
@@ -16,13 +16,12 @@ TOLD_OF_OPERATORS = _FUNCTION_MODES | _DISPATCH_MODES | _TRANSFORMS
 
 
 class Listening(enum.IntEnum):
-    """The kind of listener that a thread's operators have.
+    """The kind of listener to a thread's operators.
 
     Attributes:
-        NONE: none, or profilers, which see a step as one operator.
-        MODES: modes, such as one that counts operators.
-        TRANSFORMS: transforms, such as those that record a graph, batch operators or compute
-            tangents.
+        NONE: no listener, or only profilers, which see a step as one operator.
+        MODES: a mode, such as one that counts operators.
+        TRANSFORMS: a transform, such as tracing, batching (`vmap`) or forward-mode AD (`jvp`).
     """
 
     NONE = 0
@@ -42,7 +41,7 @@ def in_dual_level() -> bool:
 
 
 def listening() -> Listening:
-    """Returns the kind of listener that this thread's operators have now."""
+    """Returns the current kind of listener to this thread's operators."""
     found = listeners()
     if found & _TRANSFORMS or in_dual_level():
         return Listening.TRANSFORMS

@@ -1,4 +1,4 @@
-"""`torch.optim.Muon`: compiled element-wise passes, and torch's matrix products."""
+"""`torch.optim.Muon`: compiled element-wise sweeps, and torch's matrix products."""
 
 import dataclasses
 import functools
@@ -20,7 +20,7 @@ def _require_orthogonalization(coefficients: tuple[Any, ...], steps: Any, eps: A
 
 
 class Muon(SplitStep, torch.optim.Muon):
-    """`torch.optim.Muon`, compiled from `rules/parts/muon.upd` except the orthogonalization."""
+    """`torch.optim.Muon`, compiled from `rules/parts/muon.upd` except for the orthogonalization."""
 
     correspondence = Correspondence(
         rule=FileDefinition(part_path("muon"), "MuonMomentum", {}),

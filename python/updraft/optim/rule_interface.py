@@ -10,7 +10,8 @@ class RuleInterface:
         element_states: the names of the states of single elements.
         group_states: the names of the states of a whole group.
         by_rows: whether the rule depends on rows, columns or batches.
-        in_order: whether the order of elements in memory matters: by rows, or for states in blocks.
+        in_order: whether the order of elements in memory matters: for a rule by rows, or with
+            states in blocks.
         reduces: whether an element's update depends on other elements or their number.
         by_group: whether it depends on elements of other parameters of the group.
     """

@@ -99,8 +99,8 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         return made[0]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds a group, as in torch. Entries that no rule reads are kept, like in torch. A warning
-        says if such an entry looks like an option.
+        """Adds a group, as in torch. Keeps entries that the rule doesn't read, as in torch, and
+        warns if such an entry looks like an option.
         """
         known = self._defaults()
         for name in param_group if isinstance(param_group, dict) else ():

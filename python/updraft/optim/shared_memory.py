@@ -59,8 +59,7 @@ def layers_apart(params: list[torch.Tensor]) -> list[list[int]]:
     """Splits the indices of parameters into layers without shared memory. If layers are stepped one
     after another, parameters that share memory are stepped in their order.
 
-    A tensor that is listed twice has one set of states, which layers can't share. Then the result
-    is one layer.
+    If a tensor is listed twice, the result is one layer, because layers can't share its states.
     """
     if len({id(param) for param in params}) < len(params):
         return [[*range(len(params))]]
@@ -77,7 +76,7 @@ def layers_apart(params: list[torch.Tensor]) -> list[list[int]]:
 
 
 def find_followers(parts: list[SteppedPart]) -> None:
-    """Sets `follows` of the parts of torch operations, from all parts in the order of `apply`."""
+    """Sets `follows` of each `TorchBucket`, given all parts in the order of `apply`."""
     layers = layers_apart([param for part in parts for param in part.params])
     first = set(layers[0])
     end = 0

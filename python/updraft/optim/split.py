@@ -1,4 +1,4 @@
-"""Steps of two rules around a torch function that rules can't express: matrix products."""
+"""Steps of two rules around a torch function for matrix products, which rules can't express."""
 
 import abc
 from collections import defaultdict

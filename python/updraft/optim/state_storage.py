@@ -1,4 +1,4 @@
-"""The types of states: existing states keep theirs, and new scalars have torch's."""
+"""The types of states. Existing states keep their types, and new scalar states have torch's."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -110,7 +110,7 @@ def name_codes(optimizer: Any, packed: dict[str, Any]) -> None:
 
 
 def require_codes(optimizer: Any, packed: dict[str, Any]) -> None:
-    """Refuses a `state_dict` with states in other codes. Older ones don't name them."""
+    """Refuses a `state_dict` with states in other codes. Older dicts don't name the codes."""
     correspondence = _with_blocks(optimizer)
     if correspondence is None:
         return
@@ -167,7 +167,7 @@ def require_state_types(
         InvalidArgumentError: a state's type isn't a storage type, or the state has a second tensor
             that the rule doesn't read.
     """
-    # The second rule of a split step has no states.
+    # The second rule of a split step has no states of its own. These are the first rule's.
     for state in states if correspondence.states != () else ():
         _require_no_other_storage(rule, state)
     chosen = correspondence.storage

@@ -72,7 +72,7 @@ class ParameterState(dict[str, Any]):
 
     @classmethod
     def of(cls, generation: Generation, values: Mapping[str, Any]) -> "ParameterState":
-        """Returns one that counts its changes."""
+        """Returns a dict of states that counts its changes."""
         state = cls(values)
         state.generation = generation
         return state
@@ -128,8 +128,8 @@ class StateSource(Protocol):
     """An object that creates states."""
 
     def take_states(self) -> Iterator[tuple[torch.Tensor, dict[str, Any]]]:
-        """Returns the created states by parameter. Those of a parameter are returned again unless
-        the caller asked for the next ones.
+        """Returns the created states by parameter. If the caller stops at a parameter, without
+        asking for the next one, the next call returns the states of this parameter again.
         """
 
 
@@ -153,7 +153,9 @@ class OptimizerState(ComparedStates, defaultdict[torch.Tensor, Any]):
 
     @classmethod
     def of(cls, generation: Generation, values: Mapping[Any, Any]) -> "OptimizerState":
-        """Returns one that counts its changes. Replaces plain dicts in `values` with such ones."""
+        """Returns a mapping that counts its changes. Replaces plain dicts in `values` with dicts
+        that count theirs.
+        """
         states = cls(lambda: ParameterState.of(generation, {}))
         states.generation = generation
         for param, state in values.items():

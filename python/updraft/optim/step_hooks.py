@@ -1,7 +1,7 @@
-"""Skips torch's wrappers of an optimizer's step if they have no effect.
+"""Bypasses torch's wrappers of an optimizer's `step` if they would have no effect.
 
-`torch.optim.Optimizer` wraps `step` for hooks and profilers. Another wrapper disables
-`torch.compile` in it. Together they take longer than the step of a small parameter.
+`torch.optim.Optimizer` wraps `step` to run hooks and to report it to profilers. Another wrapper
+disables `torch.compile` in it. Together, the wrappers take longer than a step of a small parameter.
 """
 
 import functools

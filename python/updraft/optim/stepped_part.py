@@ -42,19 +42,19 @@ class SteppedPart(Protocol):
         """
 
     def skip_where(self, found_inf: torch.Tensor | None) -> None:
-        """Makes later steps change nothing if `found_inf` isn't 0, for `reads_on_device`."""
+        """Makes later steps change nothing if `found_inf` isn't 0. Requires `reads_on_device`."""
 
     # The halves of a step. They let several parts step together, or none if one refuses.
 
     def prepare(self, states: States) -> bool:
-        """Raises every error that a step can have, before anything is changed.
+        """Raises all errors of the step, before anything is changed.
 
         Returns False if the part must be recreated, because it doesn't fit its parameters any more.
-        Then, or after an error, there is nothing to apply or abandon.
+        In that case, or after an error, there is nothing to apply or abandon.
         """
 
     def apply(self, states: States) -> None:
-        """Takes the prepared step. `states` gets the states that it creates."""
+        """Takes the prepared step. `states` receives the states that it creates."""
 
     def abandon(self) -> None:
         """Drops the prepared step."""

@@ -28,9 +28,10 @@ class _Signature:
 
 
 class TorchClass(CompiledStep, torch.optim.Optimizer):
-    """A base class that steps a class of `torch.optim`, the next base, with a compiled rule.
+    """A base class that replaces the step of a class of `torch.optim`, the next base.
 
-    That class defines the defaults, the parameter groups and the names of the states.
+    The new step applies a compiled rule. The class of `torch.optim` defines the defaults, the
+    parameter groups and the names of the states.
     The constructor also takes `storage`, `numerics` and `seed`, like the classes of other rules.
     """
 

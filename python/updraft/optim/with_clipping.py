@@ -16,13 +16,13 @@ def with_clipping(
     """Makes an optimizer of this package clip gradients by their norm, as part of its step.
 
     This is equivalent to calling `torch.nn.utils.clip_grad_norm_` before each step, with the norm
-    of the gradients of all parameters of the optimizer. But `.grad` isn't written: one pass reads
+    of the gradients of all parameters of the optimizer. But `.grad` isn't written: one sweep reads
     the gradients, and the step scales them as it reads them. With a `torch.amp.GradScaler`, the
     norm is that of the unscaled gradients.
 
     `optimizer.max_grad_norm` may be changed at any time; None disables clipping.
-    `optimizer.last_grad_norm` is the norm before clipping in the last step. Neither is in
-    `state_dict`.
+    `optimizer.last_grad_norm` is the norm before clipping in the last step. `state_dict` contains
+    neither.
 
     The step reads the norm as a number. So clipping is refused with `differentiable=True`, and
     while torch traces or transforms its operators.

@@ -49,7 +49,7 @@ template <typename Body> auto answering(const Body &body) -> decltype(body()) {
   } catch (const std::exception &error) {
     fail("RuntimeError", error.what());
   } catch (...) {
-    fail("RuntimeError", "something that is no exception was thrown");
+    fail("RuntimeError", "an object that is not a std::exception was thrown");
   }
 }
 

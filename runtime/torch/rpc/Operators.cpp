@@ -28,7 +28,7 @@ LocalOptimizers &optimizers() {
 std::shared_ptr<LocalOptimizer> optimizer(int64_t number) {
   std::shared_ptr<LocalOptimizer> found = optimizers().get(number);
   TORCH_CHECK_INDEX(found, "this worker has no optimizer ", number,
-                    "; it was released, or the worker was started anew");
+                    "; it was released, or the worker was restarted");
   return found;
 }
 
@@ -45,7 +45,7 @@ std::string make(int64_t number, const std::string &request, const Params &param
     return made;
   });
   TORCH_CHECK(outcome != LocalOptimizers::Outcome::Released, "optimizer ", number,
-              " was released before it was made");
+              " was released before it was created");
   TORCH_CHECK_VALUE(outcome == LocalOptimizers::Outcome::Made, "this worker has an optimizer ",
                     number, " already");
   return parts;

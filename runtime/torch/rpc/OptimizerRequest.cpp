@@ -24,7 +24,7 @@ static upd_dtype dtypeOf(const std::string &text) {
 static double numberOf(const std::string &text) {
   char *end;
   const double value = std::strtod(text.c_str(), &end);
-  TORCH_CHECK_VALUE(!text.empty() && *end == 0, "`", text, "` is no number");
+  TORCH_CHECK_VALUE(!text.empty() && *end == 0, "expected a number, got `", text, "`");
   return value;
 }
 

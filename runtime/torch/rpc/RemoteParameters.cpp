@@ -41,11 +41,11 @@ static at::Tensor tensorOf(const c10::IValue &value, const std::string &name) {
     } catch (const std::exception &) {
       tensor = at::Tensor();
     }
-    TORCH_CHECK_TYPE(tensor.defined(), name, " is a reference to ", object->toStr(),
-                     ", which is no tensor");
+    TORCH_CHECK_TYPE(tensor.defined(), "expected ", name, " to refer to a tensor, got ",
+                     object->toStr());
     return tensor;
   }
-  TORCH_CHECK_TYPE(false, name, " is a reference to ", value.tagKind(), ", which is no tensor");
+  TORCH_CHECK_TYPE(false, "expected ", name, " to refer to a tensor, got ", value.tagKind());
   __builtin_unreachable();
 }
 
@@ -127,9 +127,10 @@ updraft::torch_adapter::ownedTensors(const std::vector<int64_t> &createdOn,
   for (size_t i = 0; i < createdOn.size(); ++i) {
     const auto owner = awaitValue(idOf(createdOn[i], localIds[i]), waiting);
     if (!owner)
-      throw TimeoutError(fmt::format("{} has not come within {} s: what makes it on this worker "
-                                     "has not ended, or was never asked for",
-                                     names[i], longestWait));
+      throw TimeoutError(
+          fmt::format("timed out after {} s waiting for {}: the call that creates it on this "
+                      "worker has not finished, or was never requested",
+                      longestWait, names[i]));
     owner->getFuture()->waitAndThrow();
     tensors.push_back(tensorOf(owner->getValue(), names[i]));
   }

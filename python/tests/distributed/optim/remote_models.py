@@ -41,7 +41,7 @@ def ending(worker):
 
 
 def loss(rrefs, factor):
-    """Returns a loss whose gradient differs between elements. `factor` also gets a gradient."""
+    """Returns a loss with a different gradient for each element, and a gradient for `factor`."""
     total = 0
     for rref in rrefs:
         param = rref.local_value()

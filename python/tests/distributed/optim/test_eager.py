@@ -83,7 +83,7 @@ def test_a_reference_to_no_tensor_is_named_by_its_index():
     with pytest.raises(TypeError) as caught:
         quietly(Halving, groups)
     assert str(caught.value) == (
-        "no optimizer was made on `worker1`: parameter 2 is a reference to [], which is no tensor"
+        "no optimizer was made on `worker1`: expected parameter 2 to refer to a tensor, got []"
     )
 
 
@@ -266,7 +266,7 @@ def test_a_released_optimizer_is_an_error():
             optimizer.step(context)
     assert str(caught.value) == (
         f"nothing was stepped on `worker1`: this worker has no optimizer {remote.number}; it was "
-        "released, or the worker was started anew"
+        "released, or the worker was restarted"
     ), caught.value
 
 
@@ -278,7 +278,7 @@ def test_an_optimizer_released_before_its_creation_is_not_created():
     late = RemoteOptimizer(remote.worker, -1.0, members=remote.members, rrefs=remote.rrefs)
     rpc.rpc_sync("worker1", eager_optimizer.release, args=(late.number,))
     for made, text in (
-        (late, f"optimizer {late.number} was released before it was made"),
+        (late, f"optimizer {late.number} was released before it was created"),
         (remote, f"this worker has an optimizer {remote.number} already"),
     ):
         with pytest.raises((RuntimeError, ValueError), match=text):

@@ -52,8 +52,8 @@ def test_parameters():
     for made, text in ((int, "0"), (list, "[]"), (nothing, "None")):
         refuses(
             TypeError,
-            f"no optimizer was made on `worker1`: parameter 0 is a reference to {text}, which is "
-            "no tensor",
+            "no optimizer was made on `worker1`: expected parameter 0 to refer to a tensor, got "
+            f"{text}",
             DistributedOptimizer,
             sgd,
             [rpc.remote("worker1", made)],
@@ -61,8 +61,8 @@ def test_parameters():
     for here in (rpc.RRef(None), rpc.remote("client", nothing)):
         refuses(
             TypeError,
-            "no optimizer was made on `client`: parameter 1 is a reference to None, which is no "
-            "tensor",
+            "no optimizer was made on `client`: expected parameter 1 to refer to a tensor, got "
+            "None",
             DistributedOptimizer,
             sgd,
             [*rrefs, here],

@@ -178,7 +178,7 @@ def test_an_optimizer_released_before_its_creation_is_not_created():
     with pytest.raises(RuntimeError) as caught:
         optimizer._execution.create(late, optimizer.param_groups, None).wait()
     text = str(caught.value).strip()
-    assert text == f"RuntimeError: optimizer {late.number} was released before it was made", text
+    assert text == f"RuntimeError: optimizer {late.number} was released before it was created", text
     with pytest.raises(RuntimeError, match=f"this worker has no optimizer {late.number}; "):
         late.call("states").wait()
     with pytest.raises(RuntimeError) as caught:
@@ -233,13 +233,13 @@ def test_a_parameter_that_does_not_come_is_named():
     finally:
         arrivals.get_rpc_timeout = original
     assert str(caught_call.value) == (
-        "worker `worker1`, part 0 of 1: argument 1 of `linear` has not come within 0.75 s: what "
-        "makes it on this worker has not ended, or was never asked for"
+        "worker `worker1`, part 0 of 1: timed out after 0.75 s waiting for argument 1 of `linear`: "
+        "the call that creates it on this worker has not finished, or was never requested"
     ), caught_call.value
     text = str(caught.value)
     assert text == (
-        "no optimizer was made on `worker1`: parameter 1 has not come within 0.75 s: what makes it "
-        "on this worker has not ended, or was never asked for"
+        "no optimizer was made on `worker1`: timed out after 0.75 s waiting for parameter 1: the "
+        "call that creates it on this worker has not finished, or was never requested"
     ), text
     waiting = threading.Timer(0.5, lambda: rpc.rpc_sync("worker1", make_it))
     waiting.start()

@@ -41,8 +41,9 @@ class _Arrival:
         left = self._end - time.monotonic()
         if left <= 0:
             raise RuntimeError(
-                f"TimeoutError: {self._names[self._come]} has not come within {self._limit:g} s:"
-                " what makes it on this worker has not ended, or was never asked for"
+                f"TimeoutError: timed out after {self._limit:g} s waiting for "
+                f"{self._names[self._come]}: the call that creates it on this worker has not "
+                "finished, or was never requested"
             )
         answer = operators.call(
             self._worker,

@@ -146,7 +146,7 @@ class _Optimizers:
     def _require_wanted(self, number: int) -> None:
         if number in self._released:
             self._released.remove(number)
-            raise RuntimeError(f"optimizer {number} was released before it was made")
+            raise RuntimeError(f"optimizer {number} was released before it was created")
 
     def known(self, number: int) -> EagerOptimizer | None:
         """The optimizer with a number, or None."""
@@ -163,7 +163,7 @@ class _Optimizers:
         if found is None:
             raise IndexError(
                 f"this worker has no optimizer {number}; it was released, or the worker was "
-                "started anew"
+                "restarted"
             )
         return found
 

@@ -14,7 +14,7 @@ def maker(given: Any) -> Any:
     """Returns a function that makes a compiled optimizer from parameters and options.
 
     Raises:
-        TypeError: the class has no compiled counterpart, or `given` is neither a class nor a rule.
+        TypeError: `given` is neither a class nor a rule, or a class without a compiled counterpart.
     """
     if isinstance(given, RuleDefinition | str | os.PathLike):
         return functools.partial(optimizer, given)

@@ -42,7 +42,7 @@ def require_tensors(values: Iterable[Any], indices: Iterable[int]) -> None:
     """
     for index, value in zip(indices, values, strict=True):
         if not isinstance(value, torch.Tensor):
-            raise TypeError(f"parameter {index} is a reference to {value!r}, which is no tensor")
+            raise TypeError(f"expected parameter {index} to refer to a tensor, got {value!r}")
 
 
 @contextlib.contextmanager
