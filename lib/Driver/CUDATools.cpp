@@ -47,7 +47,7 @@ llvm::Expected<std::string> find(const Tool &tool) {
       return *named;
     return makeError(
         UPD_NOT_FOUND,
-        llvm::formatv("{0} names `{1}`, which is no program; name a `{2}`, or leave it "
+        llvm::formatv("{0} names `{1}`, which is not a program; name a `{2}`, or leave it "
                       "unset to have one looked for",
                       tool.variable, *named, tool.name)
             .str());

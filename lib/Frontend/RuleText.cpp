@@ -44,7 +44,7 @@ llvm::Expected<std::string> updraft::readImport(llvm::StringRef path) {
   struct stat status;
   if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     static_cast<void>(fs::closeFile(file));
-    return llvm::createStringError("it is no regular file");
+    return llvm::createStringError("it is not a regular file");
   }
   // Doesn't query the size, because files in /proc report 0.
   llvm::Expected<std::string> text = readRuleText(file);

@@ -137,7 +137,7 @@ void DescriptorReader::addStream(const upd_stream_record &record, PlanInterface 
   }
   if (kind != Kind::Temporary) {
     if (plan.firstTemporary != number)
-      return fail(fmt::format("stream {} follows a temporary but is none", number));
+      return fail(fmt::format("stream {} follows a temporary but is not one", number));
     plan.firstTemporary = number + 1;
   }
   plan.streams.push_back(stream);

@@ -90,7 +90,7 @@ updraft.plan @P compute f32 {
 updraft.plan @P compute f32 {
   // expected-note @+1 {{it is defined here}}
   %t = updraft.step
-  // expected-error @+1 {{'updraft.initial' op has operand 0 that is no hyperparameter}}
+  // expected-error @+1 {{'updraft.initial' op has operand 0 that is not a hyperparameter}}
   updraft.initial(%t) {
   ^bb0(%a: f64):
     updraft.yield
@@ -125,7 +125,7 @@ updraft.plan @P compute f32 {
 updraft.plan @P compute f32 {
   // expected-note @+1 {{it is defined here}}
   %t = updraft.step
-  // expected-error @+1 {{'updraft.validate' op has operand 0 that is no hyperparameter}}
+  // expected-error @+1 {{'updraft.validate' op has operand 0 that is not a hyperparameter}}
   updraft.validate(%t) messages [] {
   ^bb0(%a: f64):
     updraft.yield

@@ -37,7 +37,7 @@ updraft.rule @SkippedAfterTheGroup compute f32 {
 
 // Streams of a plan must have types that memory stores directly.
 updraft.rule @Unexpanded compute f32 {
-  // expected-error @+1 {{'updraft.param' op is stored as '!updraft.stochastic<bf16>', which is no type in memory; expand it with `updraft-expand-storage`}}
+  // expected-error @+1 {{'updraft.param' op is stored as '!updraft.stochastic<bf16>', which is not a type in memory; expand it with `updraft-expand-storage`}}
   %p = updraft.param stored !updraft.stochastic<bf16> : f32
   %g = updraft.grad stored f32 : f32
   updraft.next %g : f32

@@ -274,7 +274,7 @@ TEST(RuleInterface, RefusesInvalidStreams) {
   EXPECT_PROBLEM(adamw, plan.streams.push_back({Kind::Scales, UPD_F32, Extent::Element}),
                  "stream 3 has the scales of stream 4, which needs none");
   EXPECT_PROBLEM(factored, std::swap(plan.streams[2], plan.streams[3]),
-                 "stream 3 follows a temporary but is none");
+                 "stream 3 follows a temporary but is not one");
   EXPECT_PROBLEM(factored, plan.streams[3].over = Extent::Element,
                  "temporary 3 is of `f64` over an element, expected elements per row, column or "
                  "batch");

@@ -59,7 +59,7 @@ LogicalResult verifyHyperOperands(Operation *host) {
     if (operand.getDefiningOp<HyperOp>())
       continue;
     InFlightDiagnostic error = host->emitOpError()
-                               << "has operand " << index << " that is no hyperparameter";
+                               << "has operand " << index << " that is not a hyperparameter";
     error.attachNote(operand.getLoc()) << "it is defined here";
     return error;
   }

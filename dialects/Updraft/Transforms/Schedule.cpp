@@ -304,7 +304,7 @@ LogicalResult checkExpanded(RuleOp rule) {
     auto storage = operation.getAttrOfType<TypeAttr>("storage");
     if (storage && isa<StochasticType, CorrectedType>(storage.getValue()))
       return operation.emitOpError() << "is stored as " << storage.getValue()
-                                     << ", which is no type in memory; expand it with "
+                                     << ", which is not a type in memory; expand it with "
                                         "`updraft-expand-storage`";
   }
   return success();
