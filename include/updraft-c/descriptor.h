@@ -162,7 +162,10 @@ typedef struct upd_stream_record {
   upd_extent over; /* not UPD_EXTENT_TENSOR or UPD_EXTENT_GROUP */
 } upd_stream_record;
 
-typedef enum upd_stage_kind UPD_INT32 { UPD_STAGE_PROLOGUE = 0, UPD_STAGE_SWEEP = 1 } upd_stage_kind;
+typedef enum upd_stage_kind UPD_INT32 {
+  UPD_STAGE_PROLOGUE = 0,
+  UPD_STAGE_SWEEP = 1
+} upd_stage_kind;
 
 typedef enum upd_loop UPD_INT32 {
   UPD_LOOP_FLAT = 0,   /* a range counts the units that the sweep is over */

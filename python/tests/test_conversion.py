@@ -48,3 +48,11 @@ def test_optimizers_without_a_counterpart_are_refused():
     ):
         with pytest.raises(TypeError, match=message):
             optim.convert(optimizer)
+
+
+def test_subclass_of_an_own_class_is_refused():
+    class Mine(optim.Adam):
+        pass
+
+    with pytest.raises(TypeError, match="is a subclass of an optimizer"):
+        optim.convert(Mine([torch.nn.Parameter(torch.ones(3))]))

@@ -289,3 +289,14 @@ def test_dicts_are_made_of_their_own_classes(is_given_back):
         whole[params[0]]["step"] = torch.tensor(20.0)
         step(optimizer, params, 2)
         assert whole[params[0]]["step"].item() == 21
+
+
+def test_step_count_of_one_element_is_counted_in_place():
+    param = torch.nn.Parameter(torch.ones(3))
+    optimizer = optim.Adam([param], lr=0.1)
+    count = torch.zeros(1)
+    optimizer.state[param].update(step=count, exp_avg=torch.zeros(3), exp_avg_sq=torch.zeros(3))
+    for expected in (1, 2):
+        param.grad = torch.ones(3)
+        optimizer.step()
+        assert count.tolist() == [expected]

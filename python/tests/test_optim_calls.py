@@ -209,3 +209,21 @@ def test_one_step_for_each_call_of_compiled_code(name, options, backend, monkeyp
         trained.append(steps)
     for plain, through in zip(*trained, strict=True):
         torch.testing.assert_close(through, plain)
+
+
+def test_step_that_wraps_that_of_the_class_is_called(monkeypatch):
+    # Torch wraps the step of each class once, when the first optimizer is created.
+    monkeypatch.delattr(optim.SGD.step, "hooked", raising=False)
+    calls = []
+
+    class Logged(optim.SGD):
+        @functools.wraps(optim.SGD.step)
+        def step(self, closure=None):
+            calls.append(1)
+            return super().step(closure)
+
+    param = torch.nn.Parameter(torch.ones(3))
+    param.grad = torch.ones(3)
+    Logged([param], lr=1.0).step()
+    assert calls == [1]
+    assert param.tolist() == [0.0] * 3

@@ -104,3 +104,30 @@ def test_states_that_only_tensors_of_other_dimensions_have():
         message = f"^parameter `0` has no state `{names[0]}`, which is for {kind} only$"
         with pytest.raises(IndexError, match=message):
             optimizer.step()
+
+
+def test_load_post_hook_may_add_a_group():
+    saved = optim.SGD([torch.nn.Parameter(torch.ones(3))], lr=0.5, momentum=0.9)
+    optimizer = optim.SGD([torch.nn.Parameter(torch.ones(3))], lr=0.1, momentum=0.9)
+    added = torch.nn.Parameter(torch.ones(2))
+    optimizer.register_load_state_dict_post_hook(
+        lambda self: self.add_param_group({"params": [added]})
+    )
+    optimizer.load_state_dict(saved.state_dict())
+    assert [group["lr"] for group in optimizer.param_groups] == [0.5, 0.1]
+
+
+def test_load_post_hook_sees_states_in_the_saved_dtype():
+    param = torch.nn.Parameter(torch.ones(3))
+    saved = optim.Lion([param], lr=0.5)
+    param.grad = torch.ones(3)
+    saved.step()
+    state = saved.state_dict()
+    state["state"][0]["exp_avg"] = state["state"][0]["exp_avg"].double()
+    optimizer = optim.Lion([param], lr=0.5)
+    seen = []
+    optimizer.register_load_state_dict_post_hook(
+        lambda self: seen.append(self.state[param]["exp_avg"].dtype)
+    )
+    optimizer.load_state_dict(state)
+    assert seen == [torch.float64]

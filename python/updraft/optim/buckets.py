@@ -67,28 +67,6 @@ def require_storage(correspondence: Correspondence, dtype: torch.dtype) -> None:
         raise RuntimeError(correspondence.complex)
 
 
-def _compile(
-    correspondence: Correspondence,
-    settings: dict[str, Any],
-    dtype: torch.dtype,
-    scaled: bool,
-    tensors: str,
-    target: str | None,
-) -> CompiledRule:
-    require_storage(correspondence, dtype)
-    definition = correspondence.definition
-    if scaled:
-        definition = chain(scaled_by, definition)
-    storage = dict.fromkeys(("param", "grad"), STORAGE[dtype])
-    return definition.compile(
-        defaults=settings,
-        storage=storage | correspondence.all_storage,
-        numerics=correspondence.numerics,
-        tensors=tensors,
-        target=target,
-    )
-
-
 def _kind_of(params: list[torch.Tensor]) -> str:
     """Returns `tensors` for `updraft.compile`. Complex parameters are stepped as pairs."""
     vector_dimensions = 0 if params[0].is_complex() else 1
@@ -126,7 +104,16 @@ class CompiledRules:
             target,
         )
         if key not in self._rules:
-            made = _compile(correspondence, settings, dtype, scaled, tensors, target)
+            require_storage(correspondence, dtype)
+            definition = correspondence.definition
+            made = (chain(scaled_by, definition) if scaled else definition).compile(
+                defaults=settings,
+                storage=dict.fromkeys(("param", "grad"), STORAGE[dtype])
+                | correspondence.all_storage,
+                numerics=correspondence.numerics,
+                tensors=tensors,
+                target=target,
+            )
             self._rules[key] = (correspondence.rule, made)
         return self._rules[key][1]
 
@@ -142,7 +129,7 @@ def _is_count(value: Any, device: torch.device, on_device: bool) -> bool:
     """Whether a step count can be used directly. Files may have numbers instead of tensors."""
     return (
         isinstance(value, torch.Tensor)
-        and value.dim() == 0
+        and value.numel() == 1
         and value.dtype in (_COUNT_TYPES[:2] if on_device else _COUNT_TYPES)
         and value.device == device
         and not value.is_neg()
@@ -330,7 +317,7 @@ class Bucket:
                 if not _is_count(given, self.device, self.reads_on_device):
                     given = torch.tensor(float(given), dtype=self.scalar, device=self.device)
                     enter(state, {name: given}, self.generation)
-                self.stepper.bind_step_count(number, given)
+                self.stepper.bind_step_count(number, given.view(()))
                 continue
             if not isinstance(given, torch.Tensor):
                 raise TypeError(

@@ -4,7 +4,7 @@ import math
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from operator import attrgetter, is_
 from types import NoneType
 from typing import Any
@@ -42,49 +42,44 @@ from .state_storage import (
     scalar_dtype,
 )
 from .states import Generation, OptimizerState
-from .step_hooks import hooked, opaque
+from .step_hooks import has_hooks, hooked, opaque
 from .stepped_part import SteppedPart
 from .through_torch import TorchBucket
 
 #: The parameters of a bucket share these: dtype, device and target.
 _Kind = tuple[torch.dtype, torch.device, str | None]
 
+#: Parameters with their numbers in the optimizer.
+_Members = list[tuple[int, torch.Tensor]]
+
 #: All compiled groups depend on these: the number of the states' generation, whether gradients are
 #: scaled, whether torch swaps parameters, and the dtype of scalar states.
 _Circumstances = tuple[int, bool, bool, torch.dtype]
 
 
-@dataclass
-class _Members:
-    params: list[torch.Tensor] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
-
-
 def _steps_by_group(buckets: list[SteppedPart]) -> bool:
     """Whether a rule depends on the whole group."""
-    compiled = (bucket for bucket in buckets if isinstance(bucket, Bucket | TorchBucket))
-    return any(RuleInterface(bucket.rule).by_group for bucket in compiled)
+    return any(RuleInterface(bucket.rule).by_group for bucket in buckets if bucket.rule)
 
 
 def _require_together(buckets: list[SteppedPart]) -> None:
     """Refuses a group in several parts if the rule depends on the whole group."""
-    compiled = [bucket for bucket in buckets if isinstance(bucket, Bucket | TorchBucket)]
-    if len(compiled) > 1 and _steps_by_group(buckets):
-        devices = {target_of(bucket.params[0]) for bucket in compiled}
+    rules = [bucket.rule for bucket in buckets if bucket.rule]
+    if len(rules) > 1 and _steps_by_group(buckets):
+        firsts = [bucket.params[0] for bucket in buckets if bucket.rule]
+        one_device = len(set(map(target_of, firsts))) == 1
         kinds = [
-            str(bucket.dtype)
-            if len(devices) == 1
-            else f"{bucket.dtype} on {target_of(bucket.params[0]) or 'cpu'}"
-            for bucket in compiled
+            str(first.dtype) if one_device else f"{first.dtype} on {target_of(first) or 'cpu'}"
+            for first in firsts
         ]
         # The parts differ only in the types of their states.
-        if len(set(kinds)) == len(set(map(type, compiled))) == 1:
+        if len(set(kinds)) == len({type(bucket) for bucket in buckets if bucket.rule}) == 1:
             raise UnsupportedError(
-                f"the rule `{compiled[0].rule.name}` depends on a whole group, but states of a "
+                f"the rule `{rules[0].name}` depends on a whole group, but states of a "
                 "group differ in type; give all states of a name the same type"
             )
         raise UnsupportedError(
-            f"the rule `{compiled[0].rule.name}` depends on a whole group, and one has "
+            f"the rule `{rules[0].name}` depends on a whole group, and one has "
             f"parameters that are stepped apart ({', '.join(dict.fromkeys(kinds))}); give each "
             "kind a group of its own, or clip with `updraft.optim.with_clipping`"
         )
@@ -104,8 +99,11 @@ def is_constant(value: Any) -> bool:
 class _CompiledGroup:
     """The buckets that step a parameter group, and the group's contents when they were made."""
 
-    def __init__(self, optimizer: "CompiledStep", first: int, group: Group, scaled: bool) -> None:
+    def __init__(
+        self, optimizer: "CompiledStep", first: int, group: Group, circumstances: _Circumstances
+    ) -> None:
         self.first = first
+        self.circumstances = circumstances
         self.params = list(group["params"])
         # `==` of lists compares different tensors by value. The result may be true for these
         # parameters; for others it is a RuntimeError.
@@ -114,7 +112,6 @@ class _CompiledGroup:
         ]
         #: The group at the last `take`; None if `==` can't detect every change of its values.
         self.taken: Group | None = None
-        self.scaled = scaled
         correspondences = optimizer._correspondences()
         self.read_settings = [
             reader(place)
@@ -123,12 +120,13 @@ class _CompiledGroup:
         ]
         self.sparse_of = correspondences[0].sparse_of
         self.settings = self.current_settings(group)
-        self.seed = group.get("seed")
         self.norm: GradientNorm | None = None
-        self.differentiable = group.get("differentiable")
-        self.buckets = optimizer._make_buckets(group, enumerate(self.params, first), scaled)
+        self.buckets = optimizer._make_buckets(group, enumerate(self.params, first), self.scaled)
         _require_together(self.buckets)
-        self.circumstances = optimizer._circumstances(scaled)
+
+    @property
+    def scaled(self) -> bool:
+        return self.circumstances[1]
 
     def _has_singles(self, params: list[torch.Tensor]) -> bool:
         """Whether the parameters in `single` are those of `params`, which has the same length."""
@@ -136,7 +134,8 @@ class _CompiledGroup:
         return all(map(is_, map(self.params.__getitem__, place), map(params.__getitem__, place)))
 
     def current_settings(self, group: Group) -> list[Any]:
-        return [*(read(group, None) for read in self.read_settings), self.sparse_of(group)]
+        others = map(group.get, ("seed", "differentiable", "fused"))
+        return [*(read(group, None) for read in self.read_settings), self.sparse_of(group), *others]
 
     def is_taken(self, first: int, group: Group, circumstances: _Circumstances) -> bool:
         """Whether nothing has changed since `take`, the usual case. No other checks are needed."""
@@ -170,10 +169,20 @@ class _CompiledGroup:
             and self._has_singles(given)
             and self.first == first
             and self.circumstances == circumstances
-            and self.seed == group.get("seed")
-            and self.differentiable == group.get("differentiable")
             and self.settings == self.current_settings(group)
         )
+
+
+class _SupportsScaling:
+    """Whether a `GradScaler` leaves unscaling and skipping to the step.
+
+    Hooks and steps of subclasses expect that it has done both, as with torch's default steps. With
+    `fused=True`, torch's constructor sets True on the optimizer.
+    """
+
+    def __get__(self, optimizer: Any, kind: type) -> bool:
+        own = getattr(kind.step, "__wrapped__", None) is CompiledStep.step  # type: ignore[attr-defined]
+        return own and (optimizer is None or not has_hooks(optimizer))
 
 
 class CompiledStep:
@@ -184,7 +193,7 @@ class CompiledStep:
     """
 
     correspondence: Correspondence
-    _step_supports_amp_scaling = True
+    _step_supports_amp_scaling = _SupportsScaling()
     #: The maximum norm of all gradients after clipping; see `with_clipping`.
     max_grad_norm: float | None = None
     #: The norm before clipping in the last step.
@@ -278,20 +287,28 @@ class CompiledStep:
             self._load(state_dict)
 
     def _load(self, state_dict: dict[str, Any]) -> None:
-        loading = [state_dict]
+        loading: list[dict[str, Any]] = []
 
         # Hooks may replace the dict. This one runs last.
         def take(optimizer: torch.optim.Optimizer, given: dict[str, Any]) -> None:
             require_codes(self, given)
             loading.append(given)
 
-        hook = self.register_load_state_dict_pre_hook(take)  # type: ignore[attr-defined]
+        # This one runs first, so that the caller's hooks get the states as they stay.
+        def restore(optimizer: torch.optim.Optimizer) -> None:
+            self._restore_types(loading[-1])
+
+        before = self.register_load_state_dict_pre_hook(take)  # type: ignore[attr-defined]
+        after = self.register_load_state_dict_post_hook(restore, prepend=True)  # type: ignore[attr-defined]
         try:
             super().load_state_dict(state_dict)  # type: ignore[misc]
         finally:
-            hook.remove()
+            before.remove()
+            after.remove()
+
+    def _restore_types(self, state_dict: dict[str, Any]) -> None:
+        """Gives loaded states the dtypes that they keep."""
         drop_codes(self.param_groups)
-        state_dict = loading[-1]
         saved = [number for group in state_dict["param_groups"] for number in group["params"]]
         params = [param for group in self.param_groups for param in group["params"]]
         for number, param in zip(saved, params, strict=True):
@@ -366,16 +383,12 @@ class CompiledStep:
 
         `members` are pairs of a parameter's number in the optimizer and the parameter.
         """
-        members = list(members)
-        self._require_fused(group, members)
-        idle, stepped = _Members(), []
+        idle: _Members = []
+        stepped: _Members = []
         for number, param in members:
-            if is_idle(param):
-                idle.numbers.append(number)
-                idle.params.append(param)
-            else:
-                stepped.append((number, param))
-        buckets: list[SteppedPart] = [IdleBucket(idle.params, idle.numbers)] if idle.params else []
+            (idle if is_idle(param) else stepped).append((number, param))
+        self._require_fused(group, stepped)
+        buckets: list[SteppedPart] = [IdleBucket(idle)] if idle else []
         layers = layers_apart([param for _, param in stepped])
         made = [
             bucket
@@ -386,23 +399,18 @@ class CompiledStep:
             made = self._make_layer(group, stepped, scaled)
         return buckets + made
 
-    def _make_layer(
-        self, group: Group, members: list[tuple[int, torch.Tensor]], scaled: bool
-    ) -> list[SteppedPart]:
+    def _make_layer(self, group: Group, members: _Members, scaled: bool) -> list[SteppedPart]:
         """Like `_make_buckets`, for parameters that aren't idle and share no memory. If the rule
         depends on the whole group, they may share memory, and the runtime refuses them.
         """
         in_graph = bool(group.get("differentiable"))
         listened = self._listening != Listening.NONE
-        compiled: dict[_Kind, _Members] = defaultdict(_Members)
-        through_torch: dict[_Kind, _Members] = defaultdict(_Members)
+        compiled: dict[_Kind, _Members] = defaultdict(list)
+        through_torch: dict[_Kind, _Members] = defaultdict(list)
         for number, param in members:
             by_operators = in_graph or listened or needs_operators(param)
-            chosen = (through_torch if by_operators else compiled)[
-                param.dtype, param.device, target_of(param)
-            ]
-            chosen.numbers.append(number)
-            chosen.params.append(param)
+            kind = param.dtype, param.device, target_of(param)
+            (through_torch if by_operators else compiled)[kind].append((number, param))
         buckets: list[SteppedPart] = []
         refusals: dict[_Kind, WholeParametersError] = {}
         for kind, some in compiled.items():
@@ -411,27 +419,21 @@ class CompiledStep:
             except WholeParametersError as refusal:
                 # Reductions by operators of torch cover all ranks of a DTensor.
                 refusals[kind] = refusal
-                apart = through_torch[kind]
-                rest = _Members()
-                for number, param, is_apart in zip(
-                    some.numbers, some.params, refusal.apart, strict=True
-                ):
-                    chosen = apart if is_apart else rest
-                    chosen.numbers.append(number)
-                    chosen.params.append(param)
+                rest: _Members = []
+                for member, is_apart in zip(some, refusal.apart, strict=True):
+                    (through_torch[kind] if is_apart else rest).append(member)
                 buckets += self._make_compiled(group, rest, scaled)
         for kind, some in through_torch.items():
             try:
-                made = self._make_through_torch(group, some, in_graph)
+                buckets += self._made_of(TorchBucket, group, some, in_graph)
             except UnsupportedError as refusal:
                 # The rule can't run as operations of torch.
                 if kind in refusals:
                     raise refusals[kind] from None
-                if in_graph or not listened or any(map(needs_operators, some.params)):
+                if in_graph or not listened or any(needs_operators(param) for _, param in some):
                     raise
                 self._require_unseen(refusal)
-                made = self._make_compiled(group, some, scaled)
-            buckets += made
+                buckets += self._make_compiled(group, some, scaled)
         return buckets
 
     def _require_fused(self, group: Group, members: Iterable[tuple[int, torch.Tensor]]) -> None:
@@ -453,30 +455,19 @@ class CompiledStep:
         warn_caller(f"{refusal}, so the active mode does not see the step")
 
     def _make_compiled(self, group: Group, members: _Members, scaled: bool) -> list[SteppedPart]:
-        if not members.params:
-            return []
-        for param in members.params:
+        for _, param in members:
             if param.grad is not None:
                 require_mutable(param)
-        kind = StandInBucket if need_stand_ins(members.params) else Bucket
+        kind = StandInBucket if need_stand_ins(param for _, param in members) else Bucket
+        return self._made_of(kind, group, members, scaled) if members else []
 
-        def bucket(
-            correspondence: Correspondence, params: list[torch.Tensor], numbers: list[int]
-        ) -> Bucket:
-            return kind(correspondence, params, numbers, group, self._states, scaled)
-
-        made = made_by_state_types(self.correspondence, members.params, members.numbers, bucket)
-        return [*made]
-
-    def _make_through_torch(
-        self, group: Group, members: _Members, in_graph: bool
+    def _made_of(
+        self, kind: type[SteppedPart], group: Group, members: _Members, choice: bool
     ) -> list[SteppedPart]:
-        def make(
-            correspondence: Correspondence, params: list[torch.Tensor], numbers: list[int]
-        ) -> SteppedPart:
-            return TorchBucket(correspondence, params, numbers, group, self._states, in_graph)
-
-        return made_by_state_types(self.correspondence, members.params, members.numbers, make)
+        """Returns buckets of a kind, whose constructors take `choice` last."""
+        numbers, params = map(list, zip(*members, strict=True))
+        arguments = group, self._states, choice
+        return made_by_state_types(self.correspondence, params, numbers, kind, *arguments)
 
     def _compile(self, scaled: bool) -> tuple[list[_CompiledGroup], list[int]]:
         """Returns the compiled groups, after updating them for changed groups and states, and the
@@ -494,14 +485,12 @@ class CompiledStep:
         first = 0
         circumstances = self._circumstances(scaled)
         for number, group in enumerate(self.param_groups):
-            if number == len(compiled):
-                self._direct = None
-                compiled.append(_CompiledGroup(self, first, group, scaled))
-                changed.append(number)
-            elif not compiled[number].is_taken(first, group, circumstances):
-                if not compiled[number].matches(first, group, circumstances):
+            entry = compiled[number] if number < len(compiled) else None
+            if entry is None or not entry.is_taken(first, group, circumstances):
+                if entry is None or not entry.matches(first, group, circumstances):
                     self._direct = None
-                    compiled[number] = _CompiledGroup(self, first, group, scaled)
+                    made = _CompiledGroup(self, first, group, circumstances)
+                    compiled[number : number + 1] = [made]
                 changed.append(number)
             first += len(compiled[number].params)
         return compiled, changed
@@ -511,7 +500,7 @@ class CompiledStep:
         assert self.max_grad_norm is not None
         require_max_norm(self.max_grad_norm)
         if self._listening == Listening.TRANSFORMS or any(
-            entry.differentiable for entry in compiled
+            group.get("differentiable") for group in self.param_groups
         ):
             raise UnsupportedError(
                 "`max_grad_norm` makes the step read a norm as a number, which torch cannot trace "
@@ -550,6 +539,8 @@ class CompiledStep:
                 loss = closure()
         # A GradScaler sets these during the call.
         scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
+        if found_inf is not None and not isinstance(found_inf, torch.Tensor):  # 0: no gradients
+            found_inf = None
         if found_inf is not None and target_of(found_inf) is None and found_inf.item():
             return loss
         with self._stepping:
@@ -560,6 +551,11 @@ class CompiledStep:
                 )
             try:
                 self._step_all(scale, found_inf)
+            except BaseException:
+                # A GradScaler removes them only after a step without an error.
+                vars(self).pop("grad_scale", None)
+                vars(self).pop("found_inf", None)
+                raise
             finally:
                 if self._states.others:
                     self._states.settle()
@@ -582,7 +578,7 @@ class CompiledStep:
         if self.max_grad_norm is not None:
             factor = self._clip(compiled, 1.0 if factor is None else float(factor))
         # Errors are raised before anything is stepped.
-        self._accept(compiled, changed, factor, scaled)
+        self._accept(compiled, changed, factor)
         direct = self._direct
         if direct is None:
             every = [part for entry in compiled for part in entry.buckets]
@@ -631,7 +627,7 @@ class CompiledStep:
                             prepared.append(bucket)
                             done.add(bucket)
                         else:
-                            self._remake(entry.buckets, position, group, factor, entry.scaled)
+                            self._remake(entry, position, group, factor)
             # In each kind the order stays: a part reads memory that an earlier one has written.
             prepared.sort(key=attrgetter("calls_operators"))
             if any(isinstance(part, TorchBucket) and part.follows is None for part in prepared):
@@ -649,7 +645,6 @@ class CompiledStep:
         compiled: list[_CompiledGroup],
         changed: list[int],
         factor: float | GradientScale | None,
-        scaled: bool,
     ) -> None:
         """Accepts the hyperparameters of changed groups."""
         for number in changed:
@@ -660,7 +655,7 @@ class CompiledStep:
                     entry.buckets[position].accept(group, factor)
                 except ValueError:
                     # The rule was compiled for a flag whose value has changed.
-                    self._remake(entry.buckets, position, group, factor, scaled)
+                    self._remake(entry, position, group, factor)
             if not self.correspondence.divides_by_zero(group):
                 entry.take(group, factor)
             elif any(param.grad is not None for param in entry.params):
@@ -675,23 +670,22 @@ class CompiledStep:
         """
         with self._stepping:
             compiled, changed = self._compile(scaled=False)
-            self._accept(compiled, changed, None, scaled=False)
-        buckets = [bucket for entry in compiled for bucket in entry.buckets]
-        return [bucket.rule for bucket in buckets if isinstance(bucket, Bucket | TorchBucket)]
+            self._accept(compiled, changed, None)
+        return [bucket.rule for entry in compiled for bucket in entry.buckets if bucket.rule]
 
     def _remake(
         self,
-        buckets: list[SteppedPart],
+        entry: _CompiledGroup,
         position: int,
         group: Group,
         factor: float | GradientScale | None,
-        scaled: bool,
     ) -> None:
         """Recreates a bucket for its parameters and the group as they are now."""
-        members = zip(buckets[position].numbers, buckets[position].params, strict=True)
-        made = self._make_buckets(group, members, scaled)
+        old = entry.buckets[position]
+        members = zip(old.numbers, old.params, strict=True)
+        made = self._make_buckets(group, members, entry.scaled)
         for bucket in made:
             bucket.accept(group, factor)
-        buckets[position : position + 1] = made
+        entry.buckets[position : position + 1] = made
         self._direct = None
-        _require_together(buckets)
+        _require_together(entry.buckets)

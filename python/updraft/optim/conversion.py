@@ -67,7 +67,14 @@ def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
     >>> type(convert(convert(adam))) is torch.optim.Adam
     True
     """
-    target = counterpart(type(optimizer))
+    kind = type(optimizer)
+    target = counterpart(kind)
+    # A subclass may step differently.
+    if counterpart(target) is not kind:
+        raise TypeError(
+            f"`{kind.__name__}` is a subclass of an optimizer of `updraft.optim`, and torch has no "
+            "counterpart; convert an optimizer of the class itself"
+        )
     if getattr(optimizer, "max_grad_norm", None) is not None:
         raise TypeError(
             f"`{type(optimizer).__name__}` clips gradients, but torch's class does not; set its "

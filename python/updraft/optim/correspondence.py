@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -12,6 +12,7 @@ from ..errors import CompileError, InvalidArgumentError
 from ..shipped import require_path
 
 Group = dict[str, Any]
+_Made = TypeVar("_Made")
 #: The source of a value: an entry of a parameter group; an entry, an index in it and the number of
 #: its elements; or a function of the group and the dtype of the parameters.
 Place = str | tuple[str, int, int] | Callable[[Group, torch.dtype], Any]
@@ -150,8 +151,8 @@ def setting_choices(
     return [deciding | settings, dict(hypers) | settings, settings]
 
 
-def specialize(make: Callable[[dict[str, Any]], None], choices: Iterable[dict[str, Any]]) -> None:
-    """Calls `make` with each of `setting_choices`, until one compiles.
+def specialize(make: Callable[[dict[str, Any]], _Made], choices: Iterable[dict[str, Any]]) -> _Made:
+    """Calls `make` with each of `setting_choices`, until one compiles. Returns the result.
 
     Raises:
         ValueError: the error of `make`.

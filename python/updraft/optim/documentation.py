@@ -153,7 +153,7 @@ _EXAMPLES = {
 
 
 def _document(cls: type, path: str, beginning: str, raises: str) -> str:
-    signature = cls.__dict__.get("__signature__")
+    signature = cls.__dict__.get("arguments")
     arguments = (
         _arguments_with_torch(cls)
         if signature is None

@@ -39,10 +39,11 @@ def _lacks_memory(param: torch.Tensor) -> bool:
 class IdleBucket:
     """Idle parameters, in place of a `Bucket`."""
 
-    def __init__(self, params: list[torch.Tensor], numbers: list[int]) -> None:
-        self.params = params
-        self.numbers = numbers
+    def __init__(self, members: list[tuple[int, torch.Tensor]]) -> None:
+        self.numbers = [number for number, _ in members]
+        self.params = [param for _, param in members]
 
+    rule = None
     reads_on_device = True
     calls_operators = False
 

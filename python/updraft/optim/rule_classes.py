@@ -13,16 +13,27 @@ from .documentation import Docstring
 from .rule_optimizer import RuleOptimizer
 
 
+class _Signature:
+    """The `__signature__` of a class with the constructor of `ShippedOptimizer`."""
+
+    def __get__(self, instance: Any, owner: type) -> inspect.Signature:
+        if owner.__init__ is not ShippedOptimizer.__init__:  # type: ignore[misc]
+            raise AttributeError(f"`{owner.__name__}` has a constructor of its own")
+        return owner.arguments  # type: ignore[attr-defined,no-any-return]
+
+
 class ShippedOptimizer(RuleOptimizer):
     """An optimizer for a rule of the package. The rule's beta1, beta2, … are `betas`, as in
     `torch.optim`.
     """
 
     definition: FileDefinition
-    __signature__: inspect.Signature
+    #: The constructor's parameters.
+    arguments: inspect.Signature
+    __signature__ = _Signature()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        given = bound(type(self).__name__, self.__signature__, *args, **kwargs)
+        given = bound(type(self).__name__, self.arguments, *args, **kwargs)
         params = given.pop("params")
         super().__init__(self.definition, params, **given)
 
@@ -36,7 +47,7 @@ class ShippedOptimizer(RuleOptimizer):
     def _defaults(self) -> dict[str, Any]:
         return {
             name: parameter.default
-            for name, parameter in self.__signature__.parameters.items()
+            for name, parameter in self.arguments.parameters.items()
             if name in ("betas", *self.rule.hypers, *self.rule.statics)
         }
 
@@ -49,7 +60,7 @@ def shipped_class(name: str) -> type[ShippedOptimizer]:
     contents = {
         "__module__": "updraft.optim",
         "__doc__": Docstring(lambda: path),
-        "__signature__": signature(definition),
+        "arguments": signature(definition),
         "definition": definition,
     }
     return type(name, (ShippedOptimizer,), contents)

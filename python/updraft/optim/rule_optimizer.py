@@ -15,7 +15,6 @@ from ..errors import InvalidArgumentError
 from ..seed import require_seed
 from ..torch_private import disable_dynamo
 from ..torch_step import number_of
-from .buckets import Bucket
 from .compiled import CompiledStep
 from .correspondence import (
     Correspondence,
@@ -27,7 +26,6 @@ from .correspondence import (
     setting_choices,
     specialize,
 )
-from .through_torch import TorchBucket
 
 
 def _static(name: str) -> Place:
@@ -81,22 +79,18 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                 name: number_of(reader(place)(group, torch.float32))
                 for name, place in places.items()
             }
-            parts = [part for part in entry.buckets if isinstance(part, Bucket | TorchBucket)]
-            rules = [part.rule for part in parts] or [self._rule_of(group, hypers)]
+            rules = [part.rule for part in entry.buckets if part.rule]
+            rules = rules or [self._rule_of(group, hypers)]
             for rule in rules:
                 require_allowed(rule, hypers)
 
     def _rule_of(self, group: Group, hypers: Mapping[str, float]) -> CompiledRule:
         """Returns the rule, compiled for the flags of a group and for f32 parameters."""
-        made: list[CompiledRule] = []
 
-        def make(settings: dict[str, Any]) -> None:
-            made.append(
-                self.rule.compile(defaults=settings, storage=self.correspondence.all_storage)
-            )
+        def make(settings: dict[str, Any]) -> CompiledRule:
+            return self.rule.compile(defaults=settings, storage=self.correspondence.all_storage)
 
-        specialize(make, setting_choices(self.correspondence, group, hypers))
-        return made[0]
+        return specialize(make, setting_choices(self.correspondence, group, hypers))
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds a group, as in torch. Keeps entries that the rule doesn't read, as in torch, and

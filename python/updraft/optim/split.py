@@ -146,9 +146,10 @@ class _Given(LocalBucket):
         return self.given
 
 
-class _Halves(abc.ABC):
+class _Halves:
     """The two rules around the function, as one part of a step."""
 
+    rule = None
     params: list[torch.Tensor]
     numbers: list[int]
     before: SteppedPart
@@ -176,18 +177,6 @@ class _Halves(abc.ABC):
         self.group = group
         self.before.accept(group, factor)
         self.after.accept(group, None)
-
-    @abc.abstractmethod
-    def prepare(self, states: States) -> bool:
-        """See `SteppedPart`."""
-
-    @abc.abstractmethod
-    def apply(self, states: States) -> None:
-        """See `SteppedPart`."""
-
-    @abc.abstractmethod
-    def abandon(self) -> None:
-        """See `SteppedPart`."""
 
 
 class _SplitBucket(_Halves):

@@ -204,7 +204,8 @@ def made_by_state_types(
     correspondence: Correspondence,
     params: Sequence[torch.Tensor],
     numbers: Sequence[int],
-    make: Callable[[Correspondence, list[torch.Tensor], list[int]], _Part],
+    make: Callable[..., _Part],
+    *arguments: Any,
 ) -> list[_Part]:
     """Returns the parts of a step: one for each combination of state types.
 
@@ -214,7 +215,7 @@ def made_by_state_types(
         scalars = [name for name in correspondence.scalars if not correspondence.is_chosen(name)]
         correspondence = _with_types(correspondence, dict.fromkeys(scalars, "f64"))
     try:
-        return [make(correspondence, list(params), list(numbers))]
+        return [make(correspondence, list(params), list(numbers), *arguments)]
     except OtherStatesError as error:
         types = error.types
     parts: dict[tuple[tuple[str, str], ...], tuple[list[torch.Tensor], list[int]]] = {}
@@ -223,7 +224,7 @@ def made_by_state_types(
         some_params.append(param)
         some_numbers.append(number)
     return [
-        make(_with_types(correspondence, dict(its_types)), *members)
+        make(_with_types(correspondence, dict(its_types)), *members, *arguments)
         for its_types, members in parts.items()
     ]
 

@@ -22,6 +22,16 @@ from .adapter import listeners
 from .listeners import TOLD_OF_STEPS
 
 
+def has_hooks(optimizer: Any) -> bool:
+    """Whether hooks run before or after an optimizer's step."""
+    return bool(
+        step_pre_hooks(optimizer)
+        or step_post_hooks(optimizer)
+        or global_step_pre_hooks
+        or global_step_post_hooks
+    )
+
+
 def opaque(step: Callable[..., Any]) -> Callable[..., Any]:
     """Disables `torch.compile` in a step."""
     disabled = disable_dynamo(step)
@@ -36,7 +46,9 @@ def hooked(step: Callable[..., Any], takes_closure: bool = True) -> Callable[...
         takes_closure: whether `step` may have a closure as its argument.
     """
     wrapped = torch.optim.Optimizer.profile_hook_step(step)
-    direct = getattr(step, "direct", step)
+    # `functools.wraps` copies `direct` to a function that wraps a step.
+    is_opaque = getattr(step, "direct", step) is getattr(step, "__wrapped__", None)
+    direct = step.direct if is_opaque else step  # type: ignore[attr-defined]
 
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:

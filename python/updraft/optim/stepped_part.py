@@ -4,6 +4,7 @@ from typing import Protocol
 
 import torch
 
+from ..compiled_rule import CompiledRule
 from .assigned_states import States
 from .correspondence import Group
 from .devices import GradientScale
@@ -16,11 +17,16 @@ class SteppedPart(Protocol):
         params: the parameters, as the group has them.
         numbers: their numbers in the optimizer.
         reads_on_device: whether a step reads `found_inf` on the parameters' device.
+        rule: the rule that steps the parameters, if it is one.
         calls_operators: whether a step calls operators of torch, which tensors may intercept.
     """
 
     params: list[torch.Tensor]
     numbers: list[int]
+
+    @property
+    def rule(self) -> CompiledRule | None:
+        """See the attributes above."""
 
     @property
     def reads_on_device(self) -> bool:

@@ -55,7 +55,7 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
         super().__init__(*args, **kwargs)
         if seed is not None:
             # An entry of the groups, as for other rules.
-            self.defaults["seed"] = require_seed(seed)
+            self.defaults["seed"] = seed = require_seed(seed)
             for group in self.param_groups:
                 group.setdefault("seed", seed)
         if storage or numerics != "torch":

@@ -51,7 +51,7 @@ class _Stepper:
     def require_alone(self) -> None:
         """Refuses a rule that needs all parameters of the group."""
         buckets = self.optimizer._compile(scaled=False)[0][0].buckets
-        rules = [bucket.rule for bucket in buckets if hasattr(bucket, "rule")]
+        rules = [bucket.rule for bucket in buckets if bucket.rule]
         by_group = any(RuleInterface(rule).by_group for rule in rules)
         if by_group or self.optimizer.max_grad_norm is not None:
             raise UnsupportedError(
