@@ -105,13 +105,11 @@ Status Optimizer::checkGradients(const StepGradients &gradients, bool &samePlan)
   if (!gradsChecked)
     std::fill(checkedGrads.begin(), checkedGrads.end(), nullptr);
   gradsChecked = true;
-  samePlan = planned().usable();
+  samePlan = planned().isOf({gradAddresses, count});
+  // Without branches, so that LLVM makes vectors of it.
   bool changed = false;
-  for (size_t i = 0; i < count; ++i) {
-    const void *address = gradAddresses[i];
-    samePlan = samePlan && !address == !planned().contains(i);
-    changed |= address && address != checkedGrads[i];
-  }
+  for (size_t i = 0; i < count; ++i)
+    changed |= (gradAddresses[i] != nullptr) & (gradAddresses[i] != checkedGrads[i]);
   changedGrads.clear();
   for (size_t i = 0; i < count && changed; ++i)
     if (gradAddresses[i] && gradAddresses[i] != checkedGrads[i])

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace updraft::runtime {
@@ -20,6 +21,14 @@ public:
   /// Whether the plan has a parameter. Allowed before the first step.
   bool contains(size_t param) const {
     return param < positions.size() && positions[param] != absent;
+  }
+
+  /// Whether the plan is usable and has exactly the parameters whose gradient is not null.
+  bool isOf(std::span<const void *const> gradients) const {
+    bool same = accepted;
+    for (size_t i = 0; i < positions.size(); ++i)
+      same &= (gradients[i] != nullptr) == (positions[i] != absent);
+    return same;
   }
 
   /// Whether the plan is that of the last step. Preparing another one discards it until `apply`.
