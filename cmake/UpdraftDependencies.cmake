@@ -28,6 +28,18 @@ set(LLVM_LIBRARY_OUTPUT_INTDIR "${PROJECT_BINARY_DIR}/lib")
 find_package(Threads REQUIRED)
 updraft_require(fmt 9.1 libfmt-dev)
 updraft_require(nlohmann_json 3.11 nlohmann-json3-dev)
+
+# libmd, linked statically: it has no CMake package.
+find_path(UPDRAFT_MD_INCLUDE_DIR sha256.h)
+find_library(UPDRAFT_MD_LIBRARY libmd.a)
+if(NOT UPDRAFT_MD_INCLUDE_DIR OR NOT UPDRAFT_MD_LIBRARY)
+  message(FATAL_ERROR "libmd not found; install libmd-dev, or run tools/setup")
+endif()
+add_library(Md::Md STATIC IMPORTED)
+set_target_properties(Md::Md PROPERTIES
+  IMPORTED_LOCATION "${UPDRAFT_MD_LIBRARY}"
+  INTERFACE_INCLUDE_DIRECTORIES "${UPDRAFT_MD_INCLUDE_DIR}")
+
 if(UPDRAFT_BUILD_TOOLS)
   updraft_require(CLI11 2.1 libcli11-dev)
   updraft_require(benchmark 1.7 libbenchmark-dev)

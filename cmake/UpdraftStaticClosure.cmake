@@ -38,12 +38,15 @@ function(updraft_static_closure root files shared)
   set(${shared} "${other}" PARENT_SCOPE)
 endfunction()
 
-# updraft_link_statically(MODULE LIBRARY EXPORTS): links MODULE to LIBRARY and all that it needs.
-# Only the symbols in the version script EXPORTS can be seen from outside.
+# updraft_link_statically(MODULE LIBRARY EXPORTS [LLVM]): links MODULE to LIBRARY and all that it
+# needs. Only the symbols in the version script EXPORTS can be seen from outside.
 function(updraft_link_statically module library exports)
   updraft_static_closure("${library}" files shared)
-  llvm_map_components_to_libnames(llvm_libraries
-    AArch64 Core ExecutionEngine NVPTX OrcJIT Passes Support Target TargetParser X86)
+  set(llvm_libraries "")
+  if(ARGN STREQUAL "LLVM")
+    llvm_map_components_to_libnames(llvm_libraries
+      AArch64 Core ExecutionEngine NVPTX OrcJIT Passes Support Target TargetParser X86)
+  endif()
   # lld finds symbols in archives whatever their order.
   target_link_libraries(${module} PRIVATE ${files} ${shared} ${llvm_libraries})
   target_sources(${module} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/static-fmt.cpp")

@@ -20,7 +20,7 @@
 #ifndef UPDRAFT_C_OPTIMIZER_H
 #define UPDRAFT_C_OPTIMIZER_H
 
-#include "updraft-c/compiler.h"
+#include "updraft-c/rule.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,8 +2,8 @@
 
 #include "updraft-c/environment.h"
 
-#include "LastError.h"
-#include "OwnedText.h"
+#include "runtime/capi/LastError.h"
+#include "runtime/capi/OwnedText.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "updraft/Driver/DiskCache.h"
 #include "updraft/Driver/StatusError.h"

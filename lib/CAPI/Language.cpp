@@ -2,8 +2,8 @@
 
 #include "updraft-c/language.h"
 
-#include "LastError.h"
-#include "OwnedText.h"
+#include "runtime/capi/LastError.h"
+#include "runtime/capi/OwnedText.h"
 #include "updraft/Frontend/Format.h"
 #include "updraft/Frontend/Functions.h"
 #include "updraft/Frontend/Parser.h"

@@ -2,7 +2,7 @@
 
 #include "Targets.h"
 
-#include "Devices.h"
+#include "runtime/capi/Devices.h"
 #include "updraft/Driver/CompileRequest.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Target/GPUTarget.h"

@@ -145,7 +145,7 @@ llvm::Expected<std::string> Compilation::generate() {
     return error;
   // With a dump or line tables, all code stays in one module for inspection.
   OwningOpRef<ModuleOp> part;
-  if (!dump->isWanted() && !request.inspection.lineTables)
+  if (!dump->isWanted() && !request.inspection.lineTables && !request.inOneObject)
     part = splitModule(*module, minOperationsOfTwoThreads);
   if (!part) {
     if (llvm::Error error = translate())

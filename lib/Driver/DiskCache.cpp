@@ -4,6 +4,7 @@
 #include "updraft/Driver/DiskCache.h"
 
 #include "runtime/base/RuleInterface.h"
+#include "runtime/files/CacheLocation.h"
 #include "updraft/Driver/StatusError.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
@@ -61,21 +62,11 @@ struct DiskCache::Listing {
 
 DiskCache::DiskCache(const std::string &folder, uint64_t maxBytes)
     : rules(folder, ".upc", maxBytes),
-      kernels(folder.empty() ? "" : folder + "/gpu", ".cubin", maxBytes) {}
+      kernels(files::CacheLocation{folder, maxBytes}.kernelFolder(), ".cubin", maxBytes) {}
 
 DiskCache DiskCache::fromEnvironment() {
-  uint64_t mebibytes = 256;
-  if (auto text = llvm::sys::Process::GetEnv("UPDRAFT_CACHE_MIB"))
-    llvm::StringRef(*text).getAsInteger(10, mebibytes);
-  uint64_t maxBytes = std::min<uint64_t>(mebibytes, UINT64_MAX >> 20) << 20;
-  if (auto folder = llvm::sys::Process::GetEnv("UPDRAFT_CACHE_DIR"))
-    return DiskCache(*folder, maxBytes);
-  llvm::SmallString<128> folder;
-  // Don't use a folder below the working directory: it may have come with someone else's files.
-  if (!path::cache_directory(folder) || !path::is_absolute(folder))
-    return DiskCache();
-  path::append(folder, "updraft");
-  return DiskCache(folder.str().str(), maxBytes);
+  const auto location = files::CacheLocation::fromEnvironment();
+  return DiskCache(location.folder, location.maxBytes);
 }
 
 std::string DiskCache::whyUnused() const {

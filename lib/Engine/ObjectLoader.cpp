@@ -4,6 +4,8 @@
 
 #include "updraft/Engine/ObjectLoader.h"
 
+#include "runtime/base/Imports.h"
+#include "runtime/emulator/EmulatedDevice.h"
 #include "runtime/emulator/Emulator.h"
 #include "updraft/Driver/ForkDelay.h"
 #include "updraft/Driver/StatusError.h"
@@ -16,8 +18,6 @@
 #include "llvm/Object/Archive.h"
 
 #include <atomic>
-#include <cmath>
-#include <cstring>
 #include <new>
 
 using namespace updraft;
@@ -38,8 +38,7 @@ struct ObjectLoader::Linker {
 };
 
 namespace {
-/// Returns the symbols that compiled code may call: the C maths functions of host functions,
-/// functions that code generators emit for copying or filling loops, and the emulator.
+/// Returns the symbols that compiled code may call: the imports, and the emulator.
 SymbolMap callableSymbols(ExecutionSession &session) {
   SymbolMap symbols;
   auto add = [&](const char *name, auto *function) {
@@ -47,26 +46,9 @@ SymbolMap callableSymbols(ExecutionSession &session) {
                                      llvm::JITSymbolFlags::Exported |
                                          llvm::JITSymbolFlags::Callable};
   };
-  using Unary = double (*)(double);
-  using Binary = double (*)(double, double);
-  add("exp", static_cast<Unary>(std::exp));
-  add("exp2", static_cast<Unary>(std::exp2));
-  add("expm1", static_cast<Unary>(std::expm1));
-  add("log", static_cast<Unary>(std::log));
-  add("log1p", static_cast<Unary>(std::log1p));
-  add("log2", static_cast<Unary>(std::log2));
-  add("log10", static_cast<Unary>(std::log10));
-  add("tanh", static_cast<Unary>(std::tanh));
-  add("sin", static_cast<Unary>(std::sin));
-  add("cos", static_cast<Unary>(std::cos));
-  add("floor", static_cast<Unary>(std::floor));
-  add("ceil", static_cast<Unary>(std::ceil));
-  add("trunc", static_cast<Unary>(std::trunc));
-  add("round", static_cast<Unary>(std::round));
-  add("pow", static_cast<Binary>(std::pow));
-  add("fma", static_cast<double (*)(double, double, double)>(std::fma));
-  add("memcpy", &std::memcpy);
-  add("memset", &std::memset);
+  for (const runtime::Import &import : runtime::imports())
+    if (import.address)
+      add(import.name, import.address);
   add("updraft_emulator_thread", &updraft_emulator_thread);
   add("updraft_emulator_block", &updraft_emulator_block);
   add("updraft_emulator_blocks", &updraft_emulator_blocks);
@@ -76,6 +58,8 @@ SymbolMap callableSymbols(ExecutionSession &session) {
   add("updraft_emulator_sweep", &updraft_emulator_sweep);
   return symbols;
 }
+
+std::shared_ptr<gpu::Device> openEmulator() { return std::make_shared<emulator::EmulatedDevice>(); }
 
 /// Adds an object, or each object of an archive.
 llvm::Error addObjects(ObjectLinkingLayer &layer, JITDylib &library, llvm::StringRef bytes,
@@ -195,6 +179,7 @@ ObjectLoader::load(const CompiledRule &rule) {
       return error;
     if (!isEmulated)
       continue;
+    kernels->gpu.openEmulator = openEmulator;
     if (llvm::Error error = resolveKernels(plan.prefix + "_prologue", plan.prologues))
       return error;
     if (llvm::Error error = resolveKernels(plan.prefix + "_sweep", plan.sweeps.size()))

@@ -19,6 +19,7 @@ namespace {
 
 llvm::ArrayRef<CPUTarget> knownTargets() {
   static const CPUTarget targets[] = {
+      {"x86-64-v2", "x86_64-unknown-linux-gnu", "x86-64-v2", "", 128, false},
       {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", 256, false},
       {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "", 512, true},
       {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+fp-armv8,+neon", 128, false},

@@ -13,6 +13,10 @@
 #include <string>
 #include <vector>
 
+namespace updraft::gpu {
+class Device;
+}
+
 namespace updraft::runtime {
 
 /// One function for each prologue and sweep of a plan.
@@ -28,6 +32,8 @@ using EmulatedKernel = void (*)(void **arguments);
 struct GPUKernels {
   std::string ptx;
   std::map<std::string, EmulatedKernel, std::less<>> emulated; ///< by name
+  /// Opens an emulator for these kernels, each time a new one; null for PTX.
+  std::shared_ptr<gpu::Device> (*openEmulator)() = nullptr;
 };
 
 /// Immutable, so threads may share it. No function is null. `plans` corresponds to the interface,

@@ -47,7 +47,10 @@ public:
   /// it is damaged or has another format. On success, all offsets are inside the file, and fit
   /// dtype and shape.
   static Status open(const std::string &path, SafetensorsFile &result);
+  /// Opens the content of a file. The bytes must outlive the result. Messages call it `name`.
+  static Status openBytes(std::string_view bytes, std::string name, SafetensorsFile &result);
 
+  /// The path, or the name of the bytes.
   const std::string &path() const { return name; }
   /// Ordered by offset.
   const std::vector<SafetensorsEntry> &tensors() const { return entries; }
@@ -59,7 +62,11 @@ public:
   Status read(const SafetensorsEntry &entry, uint64_t offset, void *data, size_t bytes) const;
 
 private:
+  Status readHeader(uint64_t fileBytes);
+  Status readAt(uint64_t offset, void *data, size_t bytes) const;
+
   int descriptor = -1;
+  std::string_view content; // if there is no descriptor
   std::string name;
   uint64_t dataStart = 0;
   std::vector<SafetensorsEntry> entries;
@@ -87,6 +94,8 @@ public:
   /// is always either the old file or the complete new one. Refuses names that are duplicates or
   /// not UTF-8.
   Status save(const std::string &path) const;
+  /// Sets `bytes` to the content of the file.
+  Status write(std::string &bytes) const;
 
 private:
   struct Tensor {
@@ -97,7 +106,10 @@ private:
     uint64_t bytes;
   };
 
+  std::vector<const Tensor *> ordered() const;
   Status header(const std::vector<const Tensor *> &order, std::string &text) const;
+  static Status write(const std::vector<const Tensor *> &order, const std::string &header,
+                      SafetensorsSink &sink);
 
   std::vector<Tensor> tensors;
   std::map<std::string, std::string> metadata;

@@ -319,23 +319,6 @@ Status cannotRead(const std::string &path, const char *reason) {
   return ioError(fmt::format("cannot read `{}`: {}", path, reason));
 }
 
-Status readAt(int descriptor, const std::string &path, uint64_t offset, void *data, size_t bytes) {
-  auto *target = static_cast<char *>(data);
-  while (bytes != 0) {
-    const ssize_t count = pread(descriptor, target, bytes, static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0)
-      return cannotRead(path, std::strerror(errno));
-    if (count == 0)
-      return cannotRead(path, "it ends too early");
-    target += count;
-    offset += static_cast<uint64_t>(count);
-    bytes -= static_cast<size_t>(count);
-  }
-  return {};
-}
-
 } // namespace
 
 Status SafetensorsFile::open(const std::string &path, SafetensorsFile &result) {
@@ -353,51 +336,65 @@ Status SafetensorsFile::open(const std::string &path, SafetensorsFile &result) {
     return cannotRead(path, std::strerror(errno));
   if (!S_ISREG(facts.st_mode))
     return cannotRead(path, "it is not a regular file");
-  const auto fileBytes = static_cast<uint64_t>(facts.st_size);
-  if (fileBytes < lengthBytes)
-    return damaged(path, "it is shorter than 8 bytes");
+  if (Status status = file.readHeader(static_cast<uint64_t>(facts.st_size)); !status.ok())
+    return status;
+  result = std::move(file);
+  return {};
+}
 
+Status SafetensorsFile::openBytes(std::string_view bytes, std::string name,
+                                  SafetensorsFile &result) {
+  SafetensorsFile file;
+  file.name = std::move(name);
+  file.content = bytes;
+  if (Status status = file.readHeader(bytes.size()); !status.ok())
+    return status;
+  result = std::move(file);
+  return {};
+}
+
+Status SafetensorsFile::readHeader(uint64_t fileBytes) {
+  if (fileBytes < lengthBytes)
+    return damaged(name, "it is shorter than 8 bytes");
   unsigned char length[lengthBytes];
-  if (Status status = readAt(file.descriptor, path, 0, length, sizeof(length)); !status.ok())
+  if (Status status = readAt(0, length, sizeof(length)); !status.ok())
     return status;
   uint64_t headerBytes = 0;
   for (size_t i = lengthBytes; i-- > 0;)
     headerBytes = headerBytes << 8 | length[i];
   if (headerBytes > maxHeaderBytes)
     return damaged(
-        path, fmt::format("its header has {} bytes, more than {}", headerBytes, maxHeaderBytes));
+        name, fmt::format("its header has {} bytes, more than {}", headerBytes, maxHeaderBytes));
   if (headerBytes > fileBytes - lengthBytes)
-    return damaged(path, "its header is longer than the file");
+    return damaged(name, "its header is longer than the file");
   std::string header(headerBytes, '\0');
-  if (Status status = readAt(file.descriptor, path, lengthBytes, header.data(), headerBytes);
-      !status.ok())
+  if (Status status = readAt(lengthBytes, header.data(), headerBytes); !status.ok())
     return status;
   if (header.empty() || header.front() != '{')
-    return damaged(path, "its header does not start with a brace");
+    return damaged(name, "its header does not start with a brace");
 
   HeaderHandler handler;
   if (!nlohmann::json::sax_parse(header, &handler))
-    return damaged(path, handler.problem);
-  file.dataStart = lengthBytes + headerBytes;
-  file.entries = std::move(handler.entries);
-  file.texts = std::move(handler.metadata);
-  std::sort(file.entries.begin(), file.entries.end(), [](const auto &a, const auto &b) {
+    return damaged(name, handler.problem);
+  dataStart = lengthBytes + headerBytes;
+  entries = std::move(handler.entries);
+  texts = std::move(handler.metadata);
+  std::sort(entries.begin(), entries.end(), [](const auto &a, const auto &b) {
     return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
   });
   uint64_t end = 0;
-  for (size_t i = 0; i < file.entries.size(); ++i) {
-    const SafetensorsEntry &entry = file.entries[i];
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const SafetensorsEntry &entry = entries[i];
     if (entry.begin != end)
-      return damaged(path, fmt::format("tensor `{}` begins at {}, not at {}, where the one before "
+      return damaged(name, fmt::format("tensor `{}` begins at {}, not at {}, where the one before "
                                        "it ends",
                                        entry.name, entry.begin, end));
     end = entry.end;
-    file.indices[entry.name] = i;
+    indices[entry.name] = i;
   }
-  if (end != fileBytes - file.dataStart)
-    return damaged(path, fmt::format("its tensors have {} bytes, but {} follow the header", end,
-                                     fileBytes - file.dataStart));
-  result = std::move(file);
+  if (end != fileBytes - dataStart)
+    return damaged(name, fmt::format("its tensors have {} bytes, but {} follow the header", end,
+                                     fileBytes - dataStart));
   return {};
 }
 
@@ -410,13 +407,35 @@ Status SafetensorsFile::read(const SafetensorsEntry &entry, uint64_t offset, voi
                              size_t bytes) const {
   if (offset > entry.end - entry.begin || bytes > entry.end - entry.begin - offset)
     return {UPD_INTERNAL_ERROR, fmt::format("reading beyond the end of tensor `{}`", entry.name)};
-  return readAt(descriptor, name, dataStart + entry.begin + offset, data, bytes);
+  return readAt(dataStart + entry.begin + offset, data, bytes);
+}
+
+Status SafetensorsFile::readAt(uint64_t offset, void *data, size_t bytes) const {
+  if (descriptor < 0) {
+    std::memcpy(data, content.data() + offset, bytes);
+    return {};
+  }
+  auto *target = static_cast<char *>(data);
+  while (bytes != 0) {
+    const ssize_t count = pread(descriptor, target, bytes, static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return cannotRead(name, std::strerror(errno));
+    if (count == 0)
+      return cannotRead(name, "it ends too early");
+    target += count;
+    offset += static_cast<uint64_t>(count);
+    bytes -= static_cast<size_t>(count);
+  }
+  return {};
 }
 
 SafetensorsFile::SafetensorsFile(SafetensorsFile &&other) noexcept { *this = std::move(other); }
 
 SafetensorsFile &SafetensorsFile::operator=(SafetensorsFile &&other) noexcept {
   std::swap(descriptor, other.descriptor);
+  std::swap(content, other.content);
   name.swap(other.name);
   std::swap(dataStart, other.dataStart);
   entries.swap(other.entries);

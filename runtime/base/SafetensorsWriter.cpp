@@ -24,7 +24,6 @@ public:
   }
 
   Status write(const void *data, size_t bytes) override {
-    written += bytes;
     if (buffer.size() + bytes > bufferBytes)
       if (Status status = flush(); !status.ok())
         return status;
@@ -41,8 +40,6 @@ public:
     return statusOf(file.publish());
   }
 
-  uint64_t bytesWritten() const { return written; }
-
 private:
   static constexpr size_t bufferBytes = 1 << 16;
 
@@ -58,8 +55,33 @@ private:
 
   const std::string &path;
   files::FileReplacement file;
-  uint64_t written = 0;
   std::vector<char> buffer;
+};
+
+class BytesSink : public SafetensorsSink {
+public:
+  explicit BytesSink(std::string &to) : to(to) {}
+  Status write(const void *data, size_t bytes) override {
+    to.append(static_cast<const char *>(data), bytes);
+    return {};
+  }
+
+private:
+  std::string &to;
+};
+
+class CountingSink : public SafetensorsSink {
+public:
+  explicit CountingSink(SafetensorsSink &to) : to(to) {}
+  Status write(const void *data, size_t bytes) override {
+    written += bytes;
+    return to.write(data, bytes);
+  }
+  uint64_t bytesWritten() const { return written; }
+
+private:
+  SafetensorsSink &to;
+  uint64_t written = 0;
 };
 
 } // namespace
@@ -105,7 +127,7 @@ Status SafetensorsWriter::header(const std::vector<const Tensor *> &order,
   return {};
 }
 
-Status SafetensorsWriter::save(const std::string &path) const {
+std::vector<const SafetensorsWriter::Tensor *> SafetensorsWriter::ordered() const {
   // Larger elements come first, so that all are aligned in the file.
   std::vector<const Tensor *> order;
   order.reserve(tensors.size());
@@ -115,28 +137,49 @@ Status SafetensorsWriter::save(const std::string &path) const {
     const size_t sizeA = sizeOf(a->type), sizeB = sizeOf(b->type);
     return sizeA != sizeB ? sizeA > sizeB : a < b; // otherwise in order of insertion
   });
-  std::string text;
-  if (Status status = header(order, text); !status.ok())
-    return status;
+  return order;
+}
+
+Status SafetensorsWriter::write(const std::vector<const Tensor *> &order, const std::string &text,
+                                SafetensorsSink &sink) {
   unsigned char length[8];
   for (size_t i = 0; i < sizeof(length); ++i)
     length[i] = static_cast<unsigned char>(text.size() >> 8 * i);
+  if (Status status = sink.write(length, sizeof(length)); !status.ok())
+    return status;
+  if (Status status = sink.write(text.data(), text.size()); !status.ok())
+    return status;
+  for (const Tensor *tensor : order) {
+    CountingSink elements(sink);
+    if (Status status = tensor->source(elements); !status.ok())
+      return status;
+    if (elements.bytesWritten() != tensor->bytes)
+      return {UPD_INTERNAL_ERROR,
+              fmt::format("tensor `{}` wrote {} bytes instead of {}", tensor->name,
+                          elements.bytesWritten(), tensor->bytes)};
+  }
+  return {};
+}
 
+Status SafetensorsWriter::save(const std::string &path) const {
+  const std::vector<const Tensor *> order = ordered();
+  std::string text;
+  if (Status status = header(order, text); !status.ok())
+    return status;
   BufferedFile file(path);
   if (Status status = file.open(); !status.ok())
     return status;
-  if (Status status = file.write(length, sizeof(length)); !status.ok())
+  if (Status status = write(order, text, file); !status.ok())
     return status;
-  if (Status status = file.write(text.data(), text.size()); !status.ok())
-    return status;
-  for (const Tensor *tensor : order) {
-    const uint64_t before = file.bytesWritten();
-    if (Status status = tensor->source(file); !status.ok())
-      return status;
-    if (file.bytesWritten() - before != tensor->bytes)
-      return {UPD_INTERNAL_ERROR,
-              fmt::format("tensor `{}` wrote {} bytes instead of {}", tensor->name,
-                          file.bytesWritten() - before, tensor->bytes)};
-  }
   return file.publish();
+}
+
+Status SafetensorsWriter::write(std::string &bytes) const {
+  const std::vector<const Tensor *> order = ordered();
+  std::string text;
+  if (Status status = header(order, text); !status.ok())
+    return status;
+  bytes.clear();
+  BytesSink sink(bytes);
+  return write(order, text, sink);
 }

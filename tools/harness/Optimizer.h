@@ -3,6 +3,7 @@
 #ifndef UPDRAFT_TOOLS_HARNESS_OPTIMIZER_H
 #define UPDRAFT_TOOLS_HARNESS_OPTIMIZER_H
 
+#include "updraft-c/compiler.h"
 #include "updraft-c/optimizer.h"
 
 #include <memory>

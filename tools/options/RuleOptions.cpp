@@ -10,11 +10,15 @@
 using namespace updraft;
 
 void RuleOptions::addTo(CLI::App &app) {
+  addWithoutStorage(app);
+  addStorage(app, storage);
+}
+
+void RuleOptions::addWithoutStorage(CLI::App &app) {
   app.add_option("FILE", file, "Rule file (.upd)");
   app.add_option("--rule", rule, "The rule to use if the file has several");
   addNameValues(app, "--set", settings,
                 "name=value: sets a static flag or the default of a hyperparameter", "NAME=VALUE");
-  addStorage(app, storage);
   app.add_option("--numerics", numerics, "ieee, torch or fast: how arithmetic rounds")
       ->type_name("MODE")
       ->capture_default_str();
@@ -26,6 +30,21 @@ static llvm::Expected<std::pair<std::string, std::string>> split(llvm::StringRef
     return std::move(*parts);
   return makeError(UPD_INVALID_ARGUMENT,
                    ("`" + option + " " + text + "` is not of the form name=value").str());
+}
+
+llvm::Expected<std::vector<std::pair<std::string, StorageType>>>
+RuleOptions::parseStorage(llvm::ArrayRef<std::string> items) {
+  std::vector<std::pair<std::string, StorageType>> storage;
+  for (const std::string &text : items) {
+    auto parts = split("--storage", text);
+    if (!parts)
+      return parts.takeError();
+    std::optional<StorageType> type = parseStorageType(parts->second);
+    if (!type)
+      return makeError(UPD_INVALID_ARGUMENT, unknownStorageType(parts->second));
+    storage.emplace_back(parts->first, *type);
+  }
+  return storage;
 }
 
 llvm::Expected<CompileRequest> RuleOptions::makeRequest(llvm::StringRef target) const {
@@ -45,15 +64,10 @@ llvm::Expected<CompileRequest> RuleOptions::makeRequest(llvm::StringRef target) 
       return setting.takeError();
     request.rule.settings.push_back(std::move(*setting));
   }
-  for (const std::string &text : storage) {
-    auto parts = split("--storage", text);
-    if (!parts)
-      return parts.takeError();
-    std::optional<StorageType> type = parseStorageType(parts->second);
-    if (!type)
-      return makeError(UPD_INVALID_ARGUMENT, unknownStorageType(parts->second));
-    request.rule.storage.emplace_back(parts->first, *type);
-  }
+  auto types = parseStorage(storage);
+  if (!types)
+    return types.takeError();
+  request.rule.storage = std::move(*types);
   if (llvm::Error error = request.setTarget(target))
     return error;
   return request;

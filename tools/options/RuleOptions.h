@@ -20,6 +20,12 @@ struct RuleOptions {
   std::string numerics = "ieee";
 
   void addTo(CLI::App &app);
+  /// The same without --storage.
+  void addWithoutStorage(CLI::App &app);
+
+  /// Parses items of `--storage`.
+  static llvm::Expected<std::vector<std::pair<std::string, StorageType>>>
+  parseStorage(llvm::ArrayRef<std::string> items);
 
   /// Reads the file and parses the options.
   llvm::Expected<CompileRequest> makeRequest(llvm::StringRef target) const;

@@ -4,7 +4,7 @@
 
 #include "IdleDevice.h"
 #include "Stepper.h"
-#include "lib/CAPI/Handles.h"
+#include "runtime/capi/Handles.h"
 #include "runtime/gpu/DeviceOptimizer.h"
 #include "tools/options/StandardStreams.h"
 #include "updraft-c/compiler.h"

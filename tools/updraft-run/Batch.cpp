@@ -5,6 +5,7 @@
 #include "runtime/base/DType.h"
 #include "runtime/optimizer/OptimizerFileNames.h"
 #include "runtime/optimizer/QuantBlocks.h"
+#include "updraft-c/compiler.h"
 
 #include <algorithm>
 #include <cstring>

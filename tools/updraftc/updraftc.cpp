@@ -1,9 +1,10 @@
 //===- updraftc.cpp - The compiler at the command line ----------------------------------------===//
 // Compiles a rule to an object file, prints any stage of the compilation, explains the cost of a
-// step, and manages the cache.
+// step, makes and shows packages, and manages the cache.
 
 #include "CacheCommand.h"
-#include "runtime/files/FileReplacement.h"
+#include "OutputFile.h"
+#include "PackageCommands.h"
 #include "tools/options/ExitCode.h"
 #include "tools/options/RuleOptions.h"
 #include "tools/options/StandardStreams.h"
@@ -30,6 +31,7 @@ Examples:
   updraftc adamw.upd --target=nvptx:sm_90     prints kernels for a GPU as PTX
   updraftc adamw.upd --target=nvptx:sm_90 --emit=cubin    writes adamw.cubin
   updraftc adamw.upd --dump-ir-to=dump        the module after every pass, in numbered files
+  updraftc pack adamw.upd --target=x86-64-v3,aarch64    writes adamw.updraft
   updraftc cache list
 A FILE of - is the standard input.
 
@@ -56,40 +58,6 @@ int report(llvm::Error error) {
   return exitCodeOf(status);
 }
 
-using Producer = llvm::function_ref<llvm::Error(llvm::raw_ostream &)>;
-
-/// Writes the output of `produce` to the file, or to stdout for "-". Writes only complete output.
-llvm::Error writeTo(const std::string &path, Producer produce) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (llvm::Error error = produce(os))
-    return error;
-  if (path == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return llvm::Error::success();
-  }
-  if (files::Failure failure = files::writeFile(path, text))
-    return makeError(UPD_IO_ERROR, "cannot write `" + path + "`: " + *failure);
-  return llvm::Error::success();
-}
-
-/// Refuses an output file that is also an input.
-llvm::Error checkOutput(const std::string &output, Compiler &compiler,
-                        const CompileRequest &request) {
-  if (output == "-")
-    return llvm::Error::success();
-  auto program = compiler.parse(request);
-  if (!program)
-    return program.takeError();
-  for (const auto &source : (*program)->files()) {
-    const bool isInput = source->path() == "-";
-    if (files::isSameFile(isInput ? "/dev/stdin" : source->path(), output))
-      return makeError(UPD_INVALID_ARGUMENT, "`-o` names the rule's own file `" + source->path() +
-                                                 "`; name another file");
-  }
-  return llvm::Error::success();
-}
-
 llvm::Error compile(const Options &options) {
   auto request = options.rule.makeRequest(options.target);
   if (!request)
@@ -111,7 +79,7 @@ llvm::Error compile(const Options &options) {
                      "the rule comes from the standard input; name the object with -o");
   if (output.empty())
     output = suffix.empty() ? "-" : (llvm::sys::path::stem(options.rule.file) + suffix).str();
-  if (llvm::Error error = checkOutput(output, compiler, *request))
+  if (llvm::Error error = checkOutput(output, *request))
     return error;
   if (options.explain) {
     llvm::Error error = writeTo(isOnlyExplained ? output : "-",
@@ -137,10 +105,10 @@ int main(int argc, char **argv) {
                  "Stage: " + llvm::join(stageNames(), ", ") +
                      "; default: obj for a CPU, ptx for a GPU")
       ->check(CLI::IsMember(std::vector<std::string>(stageNames().begin(), stageNames().end())));
-  app.add_option(
-      "--target", options.target,
-      "CPU: host (default), x86-64-v3, x86-64-v4, aarch64; or GPU: nvptx:sm_80, nvptx:sm_90, "
-      "nvptx:sm_100, or emulator, which runs a GPU's kernels on the CPU");
+  app.add_option("--target", options.target,
+                 "CPU: host (default), x86-64-v2, x86-64-v3, x86-64-v4, aarch64; or GPU: "
+                 "nvptx:sm_80, nvptx:sm_90, "
+                 "nvptx:sm_100, or emulator, which runs a GPU's kernels on the CPU");
   app.add_option("--tensors", options.tensors,
                  "all (default), vectors or matrices: the tensors to compile the rule for")
       ->check(CLI::IsMember(tensorsByName));
@@ -160,12 +128,17 @@ int main(int argc, char **argv) {
   // Hidden: tests use it to make a pass fail.
   app.add_option("--vector-bits", options.vectorBits)->group("");
   CacheCommand cache(app);
+  PackageCommands packages(app);
 
   CLI11_PARSE(app, argc, argv);
   if (cache.chosen()) {
     llvm::Error error = cache.check(app);
     if (!error)
       error = writeTo("-", [&](auto &os) { return cache.run(os); });
+    return error ? report(std::move(error)) : 0;
+  }
+  if (packages.chosen()) {
+    llvm::Error error = packages.run();
     return error ? report(std::move(error)) : 0;
   }
   if (output->count() && options.output.empty())

@@ -2,8 +2,9 @@
 // python/tests/test_dlpack_in_c.py exchanges tensors with numpy through the same functions.
 
 #include "updraft-c/dlpack.h"
+#include "updraft-c/compiler.h"
 
-#include "lib/CAPI/DLPackStructs.h"
+#include "runtime/capi/DLPackStructs.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,6 +1,7 @@
 //===- DeviceTest.cpp - Targets and devices of the C API --------------------------------------===//
 
 #include "runtime/base/EmulatorDevice.h"
+#include "updraft-c/compiler.h"
 #include "updraft-c/optimizer.h"
 
 #include <cstring>

@@ -1,6 +1,7 @@
 //===- MemoryTest.cpp - The memory of a step doesn't grow -------------------------------------===//
 // Measures the peak memory of a step, beyond the memory before it and the states that it creates.
 
+#include "updraft-c/compiler.h"
 #include "updraft-c/optimizer.h"
 
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 #include "RuleTable.h"
 #include "Sides.h"
 #include "SteppedOn.h"
-#include "lib/CAPI/Handles.h"
 #include "runtime/base/DType.h"
+#include "runtime/capi/Handles.h"
 #include "runtime/gpu/DevicePlan.h"
 
 #include <cstring>

@@ -2,9 +2,9 @@
 
 #include "Sides.h"
 
-#include "CAPI/Handles.h"
 #include "Updraft/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/capi/Handles.h"
 #include "updraft-c/compiler.h"
 #include "updraft/Engine/Session.h"
 #include "updraft/Frontend/Frontend.h"

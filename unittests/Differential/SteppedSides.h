@@ -5,8 +5,8 @@
 
 #include "Sides.h"
 #include "SteppedOn.h"
-#include "lib/CAPI/Handles.h"
 #include "runtime/base/DType.h"
+#include "runtime/capi/Handles.h"
 
 #include <gtest/gtest.h>
 

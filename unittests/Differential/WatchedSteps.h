@@ -6,7 +6,7 @@
 
 #include "RuleTable.h"
 #include "Sides.h"
-#include "lib/CAPI/Handles.h"
+#include "runtime/capi/Handles.h"
 #include "runtime/cpu/CpuOptimizer.h"
 #include "runtime/emulator/EmulatedDevice.h"
 #include "runtime/gpu/DeviceOptimizer.h"

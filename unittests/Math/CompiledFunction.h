@@ -3,6 +3,7 @@
 #ifndef UPDRAFT_UNITTESTS_MATH_COMPILEDFUNCTION_H
 #define UPDRAFT_UNITTESTS_MATH_COMPILEDFUNCTION_H
 
+#include "updraft-c/compiler.h"
 #include "updraft-c/optimizer.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 //===- OptimizerCAPITests.cpp - The C functions over the step engine --------------------------===//
 
 #include "FakeRules.h"
-#include "Handles.h"
+#include "runtime/capi/Handles.h"
 #include "updraft-c/optimizer.h"
 
 #include <cmath>

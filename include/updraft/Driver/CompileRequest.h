@@ -28,6 +28,7 @@ struct CompileRequest {
   RuleRequest rule;
   CPUTarget target;
   std::optional<GPUTarget> gpu; // runs the steps; `target` then runs the host's part
+  bool inOneObject = false;     // never an archive of several objects
   Inspection inspection;
 
   /// Sets the target from a name that `CPUTarget` or `GPUTarget` knows.

@@ -1,9 +1,9 @@
 //===- OwnedText.h - Text that the caller owns --------------------------------------*- C++ -*-===//
 
-#ifndef UPDRAFT_LIB_CAPI_OWNEDTEXT_H
-#define UPDRAFT_LIB_CAPI_OWNEDTEXT_H
+#ifndef UPDRAFT_RUNTIME_CAPI_OWNEDTEXT_H
+#define UPDRAFT_RUNTIME_CAPI_OWNEDTEXT_H
 
-#include "LastError.h"
+#include "runtime/capi/LastError.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -26,4 +26,4 @@ inline upd_status giveText(const std::string &text, char **result) {
 
 } // namespace updraft::capi
 
-#endif // UPDRAFT_LIB_CAPI_OWNEDTEXT_H
+#endif // UPDRAFT_RUNTIME_CAPI_OWNEDTEXT_H

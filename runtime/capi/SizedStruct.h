@@ -5,10 +5,10 @@
 // knows, if all others are 0.
 //===---------------------------------------------------------------------------------------===//
 
-#ifndef UPDRAFT_LIB_CAPI_SIZEDSTRUCT_H
-#define UPDRAFT_LIB_CAPI_SIZEDSTRUCT_H
+#ifndef UPDRAFT_RUNTIME_CAPI_SIZEDSTRUCT_H
+#define UPDRAFT_RUNTIME_CAPI_SIZEDSTRUCT_H
 
-#include "updraft/Driver/StatusError.h"
+#include "runtime/base/Status.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -25,7 +25,8 @@ constexpr size_t largestStructSize = 4096;
 /// first version. Fails with UPD_INVALID_ARGUMENT for a size that no version has, and with
 /// UPD_UNSUPPORTED if a member that this library doesn't know is not 0.
 template <typename Struct>
-llvm::Expected<Struct> readSized(const Struct *given, size_t firstSize, const std::string &name) {
+runtime::Status readSized(const Struct *given, size_t firstSize, const std::string &name,
+                          Struct &result) {
   static_assert(std::is_trivially_copyable_v<Struct>);
   // The memory may be shorter than this version's struct.
   size_t size;
@@ -34,19 +35,19 @@ llvm::Expected<Struct> readSized(const Struct *given, size_t firstSize, const st
   const std::string found = "struct_size of " + name + " is " + std::to_string(size);
   const std::string known = std::to_string(sizeof(Struct));
   if (size < firstSize || size > largestStructSize || size % alignof(Struct) != 0)
-    return makeError(UPD_INVALID_ARGUMENT, found + "; set it to sizeof(" + name + "), which is " +
-                                               known + " in this version of the library");
+    return runtime::invalidArgument(found + "; set it to sizeof(" + name + "), which is " + known +
+                                    " in this version of the library");
   if (size > sizeof(Struct) &&
       std::any_of(bytes + sizeof(Struct), bytes + size, [](char byte) { return byte != 0; }))
-    return makeError(UPD_UNSUPPORTED,
-                     found + ", and a field behind the " + known +
-                         " bytes that this library knows is not zero; leave what is newer than the "
-                         "library zero, or install the version that the program was built with");
-  Struct result{};
+    return {UPD_UNSUPPORTED,
+            found + ", and a field behind the " + known +
+                " bytes that this library knows is not zero; leave what is newer than the "
+                "library zero, or install the version that the program was built with"};
+  result = {};
   std::memcpy(&result, bytes, std::min(size, sizeof(Struct)));
-  return result;
+  return {};
 }
 
 } // namespace updraft::capi
 
-#endif // UPDRAFT_LIB_CAPI_SIZEDSTRUCT_H
+#endif // UPDRAFT_RUNTIME_CAPI_SIZEDSTRUCT_H

@@ -1,7 +1,7 @@
 //===- Devices.h - The devices of tensors in the C API ------------------------------*- C++ -*-===//
 
-#ifndef UPDRAFT_LIB_CAPI_DEVICES_H
-#define UPDRAFT_LIB_CAPI_DEVICES_H
+#ifndef UPDRAFT_RUNTIME_CAPI_DEVICES_H
+#define UPDRAFT_RUNTIME_CAPI_DEVICES_H
 
 #include "runtime/base/EmulatorDevice.h"
 #include "runtime/base/Kernels.h"
@@ -18,11 +18,11 @@ inline upd_device deviceOf(const runtime::Kernels &kernels) {
   return kernels.gpu.ptx.empty() ? runtime::emulatorDevice : UPD_CUDA;
 }
 
-/// For the emulator, each call opens a new device.
-runtime::Status openDevice(const runtime::TensorDevice &where,
+/// Opens the GPU with this number, or an emulator, for the kernels of a rule.
+runtime::Status openDevice(const runtime::Kernels &kernels, int index,
                            std::shared_ptr<gpu::Device> &device);
 runtime::Status openCuda(int index, std::shared_ptr<cuda::CudaDevice> &device);
 
 } // namespace updraft::capi
 
-#endif // UPDRAFT_LIB_CAPI_DEVICES_H
+#endif // UPDRAFT_RUNTIME_CAPI_DEVICES_H

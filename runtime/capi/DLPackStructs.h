@@ -3,8 +3,8 @@
 // DLPack's own header, which Debian has in a version before 1.0 only.
 //===---------------------------------------------------------------------------------------===//
 
-#ifndef UPDRAFT_LIB_CAPI_DLPACKSTRUCTS_H
-#define UPDRAFT_LIB_CAPI_DLPACKSTRUCTS_H
+#ifndef UPDRAFT_RUNTIME_CAPI_DLPACKSTRUCTS_H
+#define UPDRAFT_RUNTIME_CAPI_DLPACKSTRUCTS_H
 
 #include <cstddef>
 #include <cstdint>
@@ -47,4 +47,4 @@ struct DLManagedTensorVersioned {
 static_assert(sizeof(void *) != 8 || (offsetof(DLManagedTensorVersioned, dl_tensor) == 32 &&
                                       sizeof(DLManagedTensorVersioned) == 80));
 
-#endif // UPDRAFT_LIB_CAPI_DLPACKSTRUCTS_H
+#endif // UPDRAFT_RUNTIME_CAPI_DLPACKSTRUCTS_H

@@ -1,7 +1,7 @@
 //===- Handles.h - The C API's opaque handles ---------------------------------------*- C++ -*-===//
 
-#ifndef UPDRAFT_LIB_CAPI_HANDLES_H
-#define UPDRAFT_LIB_CAPI_HANDLES_H
+#ifndef UPDRAFT_RUNTIME_CAPI_HANDLES_H
+#define UPDRAFT_RUNTIME_CAPI_HANDLES_H
 
 #include "runtime/base/Kernels.h"
 #include "runtime/optimizer/Optimizer.h"
@@ -22,4 +22,4 @@ struct upd_optimizer {
   std::shared_ptr<updraft::runtime::Optimizer> optimizer;
 };
 
-#endif // UPDRAFT_LIB_CAPI_HANDLES_H
+#endif // UPDRAFT_RUNTIME_CAPI_HANDLES_H

@@ -2,9 +2,9 @@
 
 #include "updraft-c/optimizer.h"
 
-#include "Devices.h"
-#include "Handles.h"
-#include "Report.h"
+#include "runtime/capi/Devices.h"
+#include "runtime/capi/Handles.h"
+#include "runtime/capi/Report.h"
 #include "runtime/cpu/CpuOptimizer.h"
 #include "runtime/gpu/DeviceOptimizer.h"
 
@@ -41,7 +41,7 @@ static runtime::Status create(std::shared_ptr<const runtime::Kernels> kernels,
   if (where.isCpu())
     return runtime::CpuOptimizer::create(kernels, groups, groupCount, pool, result);
   std::shared_ptr<gpu::Device> device;
-  if (runtime::Status status = capi::openDevice(where, device); !status.ok())
+  if (runtime::Status status = capi::openDevice(*kernels, where.index, device); !status.ok())
     return status;
   return gpu::DeviceOptimizer::create(std::move(device), where, std::move(kernels), groups,
                                       groupCount, pool, result);

@@ -2,8 +2,8 @@
 
 #include "updraft-c/dlpack.h"
 
-#include "DLPackStructs.h"
-#include "Report.h"
+#include "runtime/capi/DLPackStructs.h"
+#include "runtime/capi/Report.h"
 
 #include <fmt/format.h>
 #include <vector>

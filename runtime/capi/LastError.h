@@ -1,7 +1,7 @@
 //===- LastError.h - The message behind upd_last_error ------------------------------*- C++ -*-===//
 
-#ifndef UPDRAFT_LIB_CAPI_LASTERROR_H
-#define UPDRAFT_LIB_CAPI_LASTERROR_H
+#ifndef UPDRAFT_RUNTIME_CAPI_LASTERROR_H
+#define UPDRAFT_RUNTIME_CAPI_LASTERROR_H
 
 #include "updraft-c/types.h"
 
@@ -27,4 +27,4 @@ template <typename Body> upd_status guarded(Body &&body) noexcept {
 
 } // namespace updraft::capi
 
-#endif // UPDRAFT_LIB_CAPI_LASTERROR_H
+#endif // UPDRAFT_RUNTIME_CAPI_LASTERROR_H

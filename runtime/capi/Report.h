@@ -1,10 +1,10 @@
 //===- Report.h - From the runtime's statuses to those of the C API -----------------*- C++ -*-===//
 
-#ifndef UPDRAFT_LIB_CAPI_REPORT_H
-#define UPDRAFT_LIB_CAPI_REPORT_H
+#ifndef UPDRAFT_RUNTIME_CAPI_REPORT_H
+#define UPDRAFT_RUNTIME_CAPI_REPORT_H
 
-#include "Handles.h"
-#include "LastError.h"
+#include "runtime/capi/Handles.h"
+#include "runtime/capi/LastError.h"
 
 namespace updraft::capi {
 
@@ -34,4 +34,4 @@ upd_status query(Handle *optimizer, const char *resultName, Result *result, Body
 
 } // namespace updraft::capi
 
-#endif // UPDRAFT_LIB_CAPI_REPORT_H
+#endif // UPDRAFT_RUNTIME_CAPI_REPORT_H

@@ -1,6 +1,6 @@
 //===- LastError.cpp - The message behind upd_last_error --------------------------------------===//
 
-#include "LastError.h"
+#include "runtime/capi/LastError.h"
 
 #include <exception>
 #include <new>

@@ -1,0 +1,46 @@
+//===- Machine.cpp - Which images a machine can run -------------------------------------------===//
+
+#include "runtime/package/Machine.h"
+
+#include <fmt/format.h>
+
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#endif
+
+using namespace updraft;
+using package::Machine;
+
+#if defined(__x86_64__)
+static Machine detect() {
+  __builtin_cpu_init();
+  const uint32_t level = __builtin_cpu_supports("x86-64-v4")   ? 4
+                         : __builtin_cpu_supports("x86-64-v3") ? 3
+                         : __builtin_cpu_supports("x86-64-v2") ? 2
+                                                               : 1;
+  return {UPD_X86_64, level};
+}
+#elif defined(__aarch64__)
+static Machine detect() {
+  constexpr unsigned long sve = 1UL << 22; // HWCAP_SVE
+  if ((getauxval(AT_HWCAP) & sve) == 0)
+    return {UPD_AARCH64, 0};
+  constexpr int getVectorLength = 51, lengthMask = 0xffff; // PR_SVE_GET_VL
+  const int length = prctl(getVectorLength, 0, 0, 0, 0);
+  return {UPD_AARCH64, length > 0 ? 8 * uint32_t(length & lengthMask) : 0};
+}
+#else
+#error "packages have no code for this architecture"
+#endif
+
+const Machine &Machine::host() {
+  static const Machine machine = detect();
+  return machine;
+}
+
+std::string Machine::name() const {
+  if (architecture == UPD_X86_64)
+    return fmt::format("x86-64-v{}", level);
+  return level == 0 ? "aarch64" : fmt::format("aarch64+sve{}", level);
+}

@@ -1,0 +1,34 @@
+//===- Machine.h - Which images a machine can run -----------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_PACKAGE_MACHINE_H
+#define UPDRAFT_RUNTIME_PACKAGE_MACHINE_H
+
+#include "updraft-c/package_format.h"
+
+#include <string>
+
+namespace updraft::package {
+
+/// The CPU of this process. `level` is as in upd_package_image, 1 for an x86-64 CPU below level 2.
+struct Machine {
+  upd_architecture architecture;
+  uint32_t level;
+
+  /// Detected once.
+  static const Machine &host();
+
+  /// Whether it runs the code of an image for a CPU.
+  bool runs(upd_architecture code, uint32_t codeLevel) const {
+    if (code != architecture)
+      return false;
+    // SVE code of a fixed length runs only at that length.
+    return code == UPD_AARCH64 ? codeLevel == 0 || codeLevel == level : codeLevel <= level;
+  }
+
+  /// As in `updraftc --target`: "x86-64-v3", "aarch64+sve256".
+  std::string name() const;
+};
+
+} // namespace updraft::package
+
+#endif // UPDRAFT_RUNTIME_PACKAGE_MACHINE_H

@@ -1,0 +1,151 @@
+//===- PackagedRule.cpp - The kernels of a package --------------------------------------------===//
+
+#include "runtime/package/PackagedRule.h"
+
+#include "runtime/package/CodeImage.h"
+#include "runtime/package/Machine.h"
+
+#include <fmt/format.h>
+
+using namespace updraft;
+using namespace updraft::package;
+using runtime::Status;
+
+/// Lists the targets of a variant: "`x86-64-v3`, `aarch64`".
+static std::string targetsOf(const Package &package, uint32_t variant) {
+  std::string list;
+  for (const Image &image : package.images())
+    if (image.variant == variant)
+      list += (list.empty() ? "`" : ", `") + image.target + "`";
+  return list.empty() ? "no targets" : list;
+}
+
+Status package::findVariant(const Package &package, const char *name, uint32_t &variant) {
+  const std::vector<Variant> &variants = package.variants();
+  for (uint32_t i = 0; i < variants.size(); ++i)
+    if (!name || variants[i].name == name) {
+      variant = i;
+      return {};
+    }
+  std::string list;
+  for (const Variant &known : variants)
+    list += (list.empty() ? "`" : ", `") + known.name + "`";
+  return runtime::notFound(
+      fmt::format("package `{}` has no variant `{}`; there is {}", package.name(), name, list));
+}
+
+/// Returns the image of the highest level for which `fits` returns true.
+template <typename Fits>
+static const Image *best(const Package &package, uint32_t variant, Fits fits) {
+  const Image *found = nullptr;
+  for (const Image &image : package.images())
+    if (image.variant == variant && fits(image) && (!found || image.level > found->level))
+      found = &image;
+  return found;
+}
+
+Status package::findForHost(const Package &package, uint32_t variant, const Image *&image) {
+  const Machine &machine = Machine::host();
+  image = best(package, variant, [&](const Image &candidate) {
+    return machine.runs(candidate.architecture, candidate.level);
+  });
+  if (image)
+    return {};
+  return {UPD_UNSUPPORTED,
+          fmt::format("package `{}` has no code for this CPU, which supports `{}`; it has {}",
+                      package.name(), machine.name(), targetsOf(package, variant))};
+}
+
+Status package::findForGPU(const Package &package, uint32_t variant, uint32_t capability,
+                           const Image *&image) {
+  image = best(package, variant, [&](const Image &candidate) {
+    return candidate.architecture == UPD_NVPTX && candidate.level <= capability;
+  });
+  if (image)
+    return {};
+  return {UPD_UNSUPPORTED,
+          fmt::format("package `{}` has no kernels for this GPU, which has compute capability "
+                      "{}.{}; it has {}",
+                      package.name(), capability / 10, capability % 10,
+                      targetsOf(package, variant))};
+}
+
+Status package::findTarget(const Package &package, uint32_t variant, const char *target,
+                           const Image *&image) {
+  image =
+      best(package, variant, [&](const Image &candidate) { return candidate.target == target; });
+  if (image)
+    return {};
+  return runtime::notFound(fmt::format("package `{}` has no target `{}`; it has {}", package.name(),
+                                       target, targetsOf(package, variant)));
+}
+
+/// Sets the functions of the kernels to those of an image of a CPU. `host` is its interface.
+static Status setFunctions(const Package &package, const Image &image,
+                           const runtime::RuleInterface &host, runtime::Kernels &kernels) {
+  size_t expected = 2;
+  for (const runtime::PlanInterface &plan : host.plans)
+    expected += plan.sequence.size();
+  if (image.functions.size() != expected)
+    return runtime::invalidArgument(
+        fmt::format("`{}` is not a valid package: the code for `{}` has {} functions, and its "
+                    "descriptor {}",
+                    package.name(), image.target, image.functions.size(), expected));
+  std::shared_ptr<const CodeImage> code;
+  if (Status status = CodeImage::load(image, code); !status.ok())
+    return status;
+  auto next = image.functions.begin();
+  auto take = [&](auto &function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
+        reinterpret_cast<uintptr_t>(code->address(*next++)));
+  };
+  take(kernels.initial);
+  take(kernels.validate);
+  if (kernels.gpu.ptx.empty())
+    for (const runtime::PlanInterface &plan : host.plans) {
+      runtime::PlanFunctions &functions = kernels.plans.emplace_back();
+      for (const runtime::StageInterface &stage : plan.sequence)
+        if (stage.isSweep)
+          take(functions.sweeps.emplace_back());
+        else
+          take(functions.prologues.emplace_back());
+    }
+  kernels.code = std::move(code);
+  return {};
+}
+
+Status package::loadKernels(const Package &package, const Image &image,
+                            std::shared_ptr<const runtime::Kernels> &kernels) {
+  const Machine &machine = Machine::host();
+  if (image.architecture != UPD_NVPTX && !machine.runs(image.architecture, image.level))
+    return {UPD_UNSUPPORTED, fmt::format("this CPU supports `{}`, which doesn't run code for `{}`",
+                                         machine.name(), image.target)};
+  auto loaded = std::make_shared<runtime::Kernels>();
+  runtime::RuleInterface &interface = loaded->interface;
+  if (Status status = runtime::RuleInterface::read(image.descriptor, interface); !status.ok())
+    return {status.code(), fmt::format("package `{}`: {}", package.name(), status.message())};
+  loaded->descriptor = image.descriptor;
+  if (image.architecture != UPD_NVPTX) {
+    if (Status status = setFunctions(package, image, interface, *loaded); !status.ok())
+      return status;
+    kernels = std::move(loaded);
+    return {};
+  }
+  const Image *host = nullptr;
+  if (Status status = findForHost(package, image.variant, host); !status.ok())
+    return status;
+  runtime::RuleInterface hostInterface;
+  if (Status status = runtime::RuleInterface::read(host->descriptor, hostInterface); !status.ok())
+    return {status.code(), fmt::format("package `{}`: {}", package.name(), status.message())};
+  if (hostInterface.states.size() != interface.states.size() ||
+      hostInterface.hypers.size() != interface.hypers.size() ||
+      hostInterface.messages.size() != interface.messages.size())
+    return runtime::invalidArgument(
+        fmt::format("`{}` is not a valid package: its images for `{}` and `{}` have other states",
+                    package.name(), host->target, image.target));
+  loaded->gpu.ptx = image.code.substr(0, image.code.size() - 1);
+  if (Status status = setFunctions(package, *host, hostInterface, *loaded); !status.ok())
+    return status;
+  kernels = std::move(loaded);
+  return {};
+}

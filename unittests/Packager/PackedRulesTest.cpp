@@ -1,0 +1,151 @@
+//===- PackedRulesTest.cpp - Every shipped rule in a package ----------------------------------===//
+
+#include "runtime/package/Machine.h"
+#include "runtime/package/PackagedRule.h"
+#include "runtime/package/SampleCheck.h"
+#include "updraft/Driver/StatusError.h"
+#include "updraft/Packager/Packager.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+using namespace updraft;
+using testing::HasSubstr;
+
+namespace {
+
+const std::vector<std::string> cpuTargets = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"};
+
+std::vector<std::string> ruleFiles() {
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(UPDRAFT_RULES_DIR))
+    if (entry.path().extension() == ".upd")
+      names.push_back(entry.path().stem());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+PackRequest requestFor(const std::string &name) {
+  PackRequest request;
+  request.rule.filename = std::string(UPDRAFT_RULES_DIR) + "/" + name + ".upd";
+  auto source = readRuleFile(request.rule.filename);
+  EXPECT_TRUE(bool(source));
+  request.rule.source = std::move(*source);
+  request.targets = cpuTargets;
+  return request;
+}
+
+std::shared_ptr<const package::Package> open(const std::string &bytes) {
+  std::shared_ptr<const package::Package> opened;
+  const runtime::Status status = package::Package::open(bytes, "test.updraft", opened);
+  EXPECT_EQ(status.message(), "");
+  return opened;
+}
+
+std::string errorOf(const PackRequest &request) {
+  auto bytes = packRule(request);
+  return bytes ? "" : takeStatus(bytes.takeError()).second;
+}
+
+class PackedRules : public testing::TestWithParam<std::string> {};
+
+// The results are those of the reference interpreter, for every target that this CPU runs.
+TEST_P(PackedRules, ComputeTheBitsOfTheirSamples) {
+  PackRequest request = requestFor(GetParam());
+  request.variants = {
+      {},
+      {{"param", StorageType::BF16}, {"grad", StorageType::BF16}, {"state", StorageType::F32}},
+      {{"param", StorageType::F16}, {"state", StorageType::Q8Linear}},
+      {{"param", StorageType::F64}, {"grad", StorageType::F64}}};
+  auto bytes = packRule(request);
+  ASSERT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
+  const auto package = open(*bytes);
+  ASSERT_TRUE(package);
+  ASSERT_EQ(package->images().size(), 4 * cpuTargets.size());
+  size_t ran = 0;
+  for (const package::Image &image : package->images()) {
+    if (!package::Machine::host().runs(image.architecture, image.level))
+      continue;
+    package::SampleSize compared;
+    const runtime::Status status = package::checkSample(*package, image, compared);
+    EXPECT_EQ(status.message(), "");
+    EXPECT_GT(compared.bytes, 0u);
+    ++ran;
+  }
+  EXPECT_GE(ran, 4u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PackedRules, testing::ValuesIn(ruleFiles()),
+                         [](const auto &info) { return info.param; });
+
+TEST(Packager, WritesTheSameBytesForTheSameRequest) {
+  PackRequest request = requestFor("adafactor");
+  request.targets.push_back("nvptx:sm_90");
+  auto first = packRule(request), second = packRule(request);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(*first, *second);
+}
+
+// A package must not contain where its rule was.
+TEST(Packager, WritesTheSameBytesForAnotherFolder) {
+  PackRequest request = requestFor("adamw");
+  auto first = packRule(request);
+  const auto folder = std::filesystem::path(testing::TempDir()) / "updraft-packager";
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy(UPDRAFT_RULES_DIR, folder,
+                        std::filesystem::copy_options::recursive |
+                            std::filesystem::copy_options::overwrite_existing);
+  request.rule.filename = folder / "adamw.upd";
+  auto second = packRule(request);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(*first, *second);
+}
+
+TEST(Packager, PacksAdamWForSevenTargetsInAHundredKilobytes) {
+  PackRequest request = requestFor("adamw");
+  for (const char *gpu : {"nvptx:sm_80", "nvptx:sm_90", "nvptx:sm_100"})
+    request.targets.push_back(gpu);
+  auto bytes = packRule(request);
+  ASSERT_TRUE(bool(bytes));
+  EXPECT_LE(bytes->size(), 100'000u);
+  const auto package = open(*bytes);
+  const package::Image *image = nullptr;
+  ASSERT_TRUE(package::findForGPU(*package, 0, 90, image).ok());
+  std::shared_ptr<const runtime::Kernels> kernels;
+  ASSERT_EQ(package::loadKernels(*package, *image, kernels).message(), "");
+  EXPECT_THAT(kernels->gpu.ptx, HasSubstr(".target sm_90"));
+  EXPECT_TRUE(kernels->plans.empty());
+  EXPECT_EQ(kernels->interface.gpu, "nvptx:sm_90");
+}
+
+TEST(Packager, RefusesTargetsThatItCannotPack) {
+  PackRequest request = requestFor("sgd");
+  request.targets = {};
+  EXPECT_EQ(errorOf(request), "no targets; name one, such as `x86-64-v3`");
+  request.targets = {"x86-64-v3", "host"};
+  EXPECT_EQ(errorOf(request),
+            "a package can't have code for `host`, which isn't the same on every machine; name a "
+            "CPU, such as `x86-64-v3`, or a GPU, such as `nvptx:sm_90`");
+  request.targets = {"x86-64-v3", "emulator"};
+  EXPECT_THAT(errorOf(request), HasSubstr("can't have code for `emulator`"));
+  request.targets = {"x86-64-v3", "x86-64-v3"};
+  EXPECT_EQ(errorOf(request), "the target `x86-64-v3` is given twice");
+  request.targets = {"nvptx:sm_90"};
+  EXPECT_EQ(errorOf(request), "a package for GPUs also needs a CPU, which computes initial states; "
+                              "add one, such as `x86-64-v3`");
+  request.targets = {"x86-64-v3"};
+  request.variants = {{{"param", StorageType::BF16}}, {{"param", StorageType::BF16}}};
+  EXPECT_EQ(errorOf(request), "the variant `param=bf16` is given twice; a package has one of each");
+}
+
+TEST(Packager, ReportsErrorsOfTheRule) {
+  PackRequest request = requestFor("sgd");
+  request.rule.source = "rule R(lr = 0.1) { update(param, grad) { next param = oops } }";
+  EXPECT_THAT(errorOf(request), HasSubstr("error: unknown name `oops`"));
+}
+
+} // namespace
