@@ -177,9 +177,10 @@ Expected<LinkedImage> updraft::linkImage(StringRef object, ArrayRef<std::string>
     return graph.takeError();
   LinkedImage image;
   Error failure = Error::success();
-  llvm::cantFail(std::move(failure)); // marks success as checked
-  failure = Error::success();
-  link(std::move(*graph), std::make_unique<ImageContext>(functions, image, failure));
+  {
+    ErrorAsOutParameter mayFail(&failure);
+    link(std::move(*graph), std::make_unique<ImageContext>(functions, image, failure));
+  }
   if (failure)
     return std::move(failure);
   return image;

@@ -160,6 +160,8 @@ const char *Rule::origin() const {
     return "memory";
   case UPD_FROM_DISK:
     return "disk";
+  case UPD_FROM_PACKAGE:
+    return "package";
   }
   return "unknown";
 }

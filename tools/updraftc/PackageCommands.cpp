@@ -60,6 +60,17 @@ PackageCommands::PackageCommands(CLI::App &app)
       ->type_name("PUBLIC.pem");
 }
 
+llvm::Error PackageCommands::check(const CLI::App &app) const {
+  const std::string name = command()->get_name();
+  for (const CLI::Option *option : app.get_options())
+    if (option->count())
+      return makeError(UPD_INVALID_ARGUMENT,
+                       "`" + option->get_name() + "` comes before `" + name +
+                           "`, which would ignore it; write the options of `" + name +
+                           "` after it, and see updraftc " + name + " --help");
+  return llvm::Error::success();
+}
+
 llvm::Error PackageCommands::run() const {
   return pack->parsed() ? runPack() : inspect->parsed() ? runInspect() : runVerify();
 }

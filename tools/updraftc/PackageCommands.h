@@ -13,9 +13,14 @@ public:
   explicit PackageCommands(CLI::App &app);
 
   bool chosen() const { return pack->parsed() || inspect->parsed() || verify->parsed(); }
+  /// Refuses options of `app`, because the command would ignore them.
+  llvm::Error check(const CLI::App &app) const;
   llvm::Error run() const;
 
 private:
+  const CLI::App *command() const {
+    return pack->parsed() ? pack : inspect->parsed() ? inspect : verify;
+  }
   llvm::Error runPack() const;
   llvm::Error runInspect() const;
   llvm::Error runVerify() const;

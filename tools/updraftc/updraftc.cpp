@@ -138,7 +138,9 @@ int main(int argc, char **argv) {
     return error ? report(std::move(error)) : 0;
   }
   if (packages.chosen()) {
-    llvm::Error error = packages.run();
+    llvm::Error error = packages.check(app);
+    if (!error)
+      error = packages.run();
     return error ? report(std::move(error)) : 0;
   }
   if (output->count() && options.output.empty())

@@ -15,8 +15,8 @@ using namespace updraft::fuzz;
 namespace {
 
 const FuzzTarget *const targets[] = {&languageTarget,  &dialectTarget, &safetensorsTarget,
-                                     &interfaceTarget, &rulesTarget,   &plansTarget,
-                                     &typingTarget};
+                                     &interfaceTarget, &packageTarget, &rulesTarget,
+                                     &plansTarget,     &typingTarget};
 
 class FuzzTargets : public testing::TestWithParam<const FuzzTarget *> {
 protected:
@@ -59,8 +59,8 @@ std::string nameOf(const testing::TestParamInfo<const FuzzTarget *> &info) {
 }
 INSTANTIATE_TEST_SUITE_P(All, FuzzTargets, testing::ValuesIn(targets), nameOf);
 INSTANTIATE_TEST_SUITE_P(All, FuzzTargetsWithSeeds,
-                         testing::Values(&languageTarget, &dialectTarget, &rulesTarget,
-                                         &typingTarget),
+                         testing::Values(&languageTarget, &dialectTarget, &packageTarget,
+                                         &rulesTarget, &typingTarget),
                          nameOf);
 
 TEST(FuzzDeathTest, AFindingEndsTheProcessWithItsMessage) {

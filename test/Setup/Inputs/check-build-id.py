@@ -9,8 +9,19 @@ import subprocess
 import sys
 import tempfile
 
-# Excludes the code of the tools, build scripts, and build outputs.
-NOT_OF_THE_COMPILER = ("tools/", "cmake/", "build/", ".venv/")
+# Excludes the code of the tools, build scripts, build outputs, and what updraftc uses only for
+# packages, which aren't cached.
+NOT_OF_THE_COMPILER = (
+    "tools/",
+    "cmake/",
+    "build/",
+    ".venv/",
+    "lib/Packager/",
+    "lib/Reference/",
+    "runtime/cpu/",
+    "runtime/optimizer/",
+    "runtime/package/",
+)
 
 
 def ninja(build, *arguments):
