@@ -11,6 +11,8 @@
 #include "updraft/Reference/Interpreter.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <array>
+
 using namespace updraft;
 using reference::Interpreter;
 using reference::StorageFormat;
@@ -21,7 +23,8 @@ namespace {
 constexpr int steps = 2;
 
 /// Neither a multiple of a vector's length, so that all kinds of loops run.
-const std::vector<int64_t> vectorShape = {151}, matrixShape = {5, 23};
+constexpr std::array<int64_t, 1> vectorShape = {151};
+constexpr std::array<int64_t, 2> matrixShape = {5, 23};
 
 SafetensorsType typeOf(StorageFormat format) {
   switch (format) {
@@ -76,9 +79,9 @@ public:
   explicit SampleRun(llvm::ArrayRef<Interpreter> rules) : hypers(rules[0].hyperDefaults()) {
     for (const Interpreter &rule : rules) {
       if (rule.isMatrix() || rules.size() == 1)
-        parameters.push_back({&rule, matrixShape, {}});
+        add(rule, matrixShape);
       if (!rule.isMatrix() || rules.size() == 1)
-        parameters.push_back({&rule, vectorShape, {}});
+        add(rule, vectorShape);
     }
   }
 
@@ -97,6 +100,10 @@ public:
   }
 
 private:
+  void add(const Interpreter &rule, llvm::ArrayRef<int64_t> shape) {
+    parameters.push_back({&rule, shape.vec(), {}});
+  }
+
   StreamMemory &memoryOf(Parameter &parameter, size_t index) {
     const reference::Stream &stream = parameter.rule->streams()[index];
     auto &all = stream.over == Extent::group ? shared : parameter.streams;

@@ -8,9 +8,11 @@
 using namespace updraft;
 
 #if defined(__x86_64__)
+// NOLINTBEGIN(bugprone-reserved-identifier): the names of the compiler's own library
 extern "C" float __extendhfsf2(_Float16);
 extern "C" _Float16 __truncsfhf2(float);
 extern "C" _Float16 __truncdfhf2(double);
+// NOLINTEND(bugprone-reserved-identifier)
 #define UPD_IMPORT_X86(NAME, ...) {#NAME, addressOf<__VA_ARGS__>(::NAME)},
 #else
 #define UPD_IMPORT_X86(NAME, ...) {#NAME, nullptr},

@@ -41,7 +41,7 @@ static Status checkSignature(const Package &package, const upd_package_options *
 }
 
 template <typename Open>
-static upd_status open(const upd_package_options *options, upd_package **package, Open open) {
+static upd_status openWith(const upd_package_options *options, upd_package **package, Open open) {
   return report([&] {
     if (!package)
       return nullArgument("package, where the result goes,");
@@ -59,14 +59,14 @@ static upd_status open(const upd_package_options *options, upd_package **package
 
 upd_status upd_package_open(const char *path, const upd_package_options *options,
                             upd_package **package) {
-  return open(options, package, [&](std::shared_ptr<const Package> &opened) {
+  return openWith(options, package, [&](std::shared_ptr<const Package> &opened) {
     return path ? Package::openFile(path, opened) : nullArgument("path");
   });
 }
 
 upd_status upd_package_open_buffer(const void *data, size_t size,
                                    const upd_package_options *options, upd_package **package) {
-  return open(options, package, [&](std::shared_ptr<const Package> &opened) {
+  return openWith(options, package, [&](std::shared_ptr<const Package> &opened) {
     return data ? Package::open(std::string(static_cast<const char *>(data), size), "<buffer>",
                                 opened)
                 : nullArgument("data");
@@ -94,7 +94,7 @@ static Status findForDevice(const Package &package, uint32_t variant, std::strin
                             const Image *&image) {
   int index = 0;
   if (target != "cuda") {
-    const std::string_view number = target.substr(5);
+    const std::string number(target.substr(5));
     const char *end = number.data() + number.size();
     const auto parsed = std::from_chars(number.data(), end, index);
     if (parsed.ec != std::errc() || parsed.ptr != end || index < 0)

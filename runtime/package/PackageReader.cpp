@@ -36,7 +36,7 @@ public:
 
 private:
   struct Table {
-    const char *data = nullptr;
+    std::string_view content;
     uint32_t count = 0, stride = 0;
   };
 
@@ -69,7 +69,7 @@ private:
   /// Members that the record lacks are 0. `index` is less than the count.
   template <typename Record> static Record record(const Table &table, uint32_t index) {
     Record result{};
-    std::memcpy(&result, table.data + size_t(index) * table.stride,
+    std::memcpy(&result, table.content.data() + size_t(index) * table.stride,
                 std::min<size_t>(table.stride, sizeof(Record)));
     return result;
   }
@@ -207,7 +207,7 @@ bool PackageReader::takeTable(Table &table, std::string_view content,
       record.size / record.stride > UINT32_MAX)
     return fail(fmt::format("its table of {} has {} bytes in records of {}, expected at least {}",
                             what, record.size, record.stride, leastBytes));
-  table = {content.data(), static_cast<uint32_t>(record.size / record.stride), record.stride};
+  table = {content, static_cast<uint32_t>(record.size / record.stride), record.stride};
   return true;
 }
 

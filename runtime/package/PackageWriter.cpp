@@ -68,6 +68,7 @@ upd_text PackageWriter::text(const std::string &text) {
 
 void PackageWriter::addVariants() {
   std::vector<upd_package_variant> records;
+  records.reserve(parts.variants.size());
   for (const PackageParts::Variant &variant : parts.variants)
     records.push_back({text(variant.name), add(UPD_PACKAGE_SAMPLE, variant.sample), 0});
   add(UPD_PACKAGE_VARIANTS, records);
