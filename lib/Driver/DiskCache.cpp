@@ -10,7 +10,6 @@
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 
 #include <algorithm>
 

@@ -38,7 +38,7 @@ CacheLocation CacheLocation::fromEnvironment() {
   const char *caches = std::getenv("XDG_CACHE_HOME");
   const std::string parent = caches ? caches : homeFolder() + "/.cache";
   // Don't use a folder below the working directory: it may have come with someone else's files.
-  if (parent.front() != '/')
+  if (!parent.starts_with('/'))
     return {};
-  return {parent + "/updraft", maxBytes};
+  return {parent + (parent.ends_with('/') ? "updraft" : "/updraft"), maxBytes};
 }

@@ -45,8 +45,8 @@ struct Image {
 /// descriptors have not. Immutable, so threads may share it.
 class Package {
 public:
-  /// Messages call the package `name`. UPD_INVALID_ARGUMENT: the bytes are damaged or something
-  /// else than a package. UPD_UNSUPPORTED: a newer Updraft wrote it.
+  /// Messages call the package `name`. UPD_INVALID_ARGUMENT: the bytes are damaged or not a
+  /// package. UPD_UNSUPPORTED: a newer Updraft wrote it.
   static runtime::Status open(std::string bytes, std::string name,
                               std::shared_ptr<const Package> &result);
   /// UPD_NOT_FOUND: the file doesn't exist. UPD_IO_ERROR: it can't be read.
