@@ -69,7 +69,8 @@ typedef struct upd_compile_options {
    * a state is the type in the rule's text or, without one, the parameter's. */
   const upd_storage *storage;
   size_t storage_count;
-  const char *numerics;          /* "ieee", "torch" or "fast" (docs/numerics.md); null: "ieee" */
+  /* "ieee", "torch" or "fast" (docs/numerics.md); null: "ieee", or as in the package */
+  const char *numerics;
   const char *cache_dir;         /* the disk cache; null: the default folder; "": no disk cache */
   const upd_source_map *origins; /* null: the source was not generated */
   /* The tensors that the rule will step. If the rule has a variant for matrices and one for
@@ -83,7 +84,12 @@ typedef struct upd_compile_options {
 
 /* Compiles a rule of `source`, which has `length` bytes and need not end with a null character.
  * Messages call the source `filename` (null: "<rule>"), and imports are searched for in its folder.
- * `options` may be null. On an error `*rule` is null. The caller releases the rule. */
+ * `options` may be null. On an error `*rule` is null. The caller releases the rule.
+ *
+ * `source` may also be a package (updraft-c/package.h). Then the first variant with the given
+ * storage types is loaded; types that aren't given may be any. Settings may change defaults of
+ * hyperparameters; other options must be those that the package was made with: UPD_NOT_FOUND if it
+ * has no such rule, variant or target, UPD_UNSUPPORTED if it was made with other options. */
 UPD_EXPORT upd_status upd_compile(const char *source, size_t length, const char *filename,
                                   const upd_compile_options *options, upd_rule **rule);
 

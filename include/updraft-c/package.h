@@ -24,6 +24,8 @@ typedef struct upd_package_options {
   /* The text of a PEM file with a public Ed25519 key: a package without a valid signature by this
    * key is refused. This loads libsodium. Null: signatures are ignored. */
   const char *required_key;
+  /* The name of a package in memory, for messages. Null: "<buffer>". */
+  const char *name;
 } upd_package_options;
 
 /* Opens a package, and checks all of its bytes. `options` may be null. On an error `*package` is
@@ -47,6 +49,10 @@ UPD_EXPORT void upd_package_release(upd_package *package);
  * interfaces, and the version of the compiler. Null for a null package; otherwise valid until the
  * package is released. */
 UPD_EXPORT const char *upd_package_info(const upd_package *package);
+
+/* The text of the rule's file (`index` 0) and of the files that it imports. Null for a null package
+ * or an index out of range; otherwise valid until the package is released. */
+UPD_EXPORT const char *upd_package_source(const upd_package *package, size_t index);
 
 /* The variants, which differ in their storage types. The name is that of `updraftc pack --storage`:
  * "param=bf16,grad=bf16", or "" without storage types. 0 or null for a null package or an index out

@@ -3,11 +3,13 @@
 #include "updraft-c/compiler.h"
 
 #include "Origins.h"
+#include "PackagedSource.h"
 #include "Targets.h"
 #include "runtime/capi/Devices.h"
 #include "runtime/capi/OwnedText.h"
 #include "runtime/capi/Report.h"
 #include "runtime/capi/SizedStruct.h"
+#include "runtime/files/FileContent.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Driver/Version.h"
 #include "updraft/Engine/Session.h"
@@ -85,14 +87,49 @@ llvm::Error readOptions(const upd_compile_options &options, CompileRequest &requ
   return llvm::Error::success();
 }
 
+/// Opens a package that was given as the source.
+llvm::Expected<std::shared_ptr<const package::Package>>
+openPackage(const char *source, size_t length, const char *filename) {
+  std::shared_ptr<const package::Package> package;
+  const runtime::Status status =
+      package::Package::open(std::string(source, length), filename ? filename : "<rule>", package);
+  if (!status.ok())
+    return makeError(status.code(), status.message());
+  return package;
+}
+
+upd_status loadFromPackage(const char *source, size_t length, const char *filename,
+                           const upd_compile_options &options, upd_rule **rule) {
+  auto package = openPackage(source, length, filename);
+  if (!package)
+    return failWith(package.takeError());
+  std::shared_ptr<const runtime::Kernels> kernels;
+  if (runtime::Status status = capi::loadPackaged(**package, options, kernels); !status.ok())
+    return fail(status.code(), status.message());
+  *rule = new upd_rule{std::move(kernels), UPD_FROM_PACKAGE};
+  return UPD_OK;
+}
+
 llvm::Expected<CompileRequest> makeRequest(const char *source, size_t length, const char *filename,
                                            const upd_compile_options &options) {
   if (!source)
     return makeError(UPD_INVALID_ARGUMENT, "source is null");
   CompileRequest request;
-  // One byte more than the language allows is enough to be rejected.
-  request.source.assign(source, std::min<size_t>(length, maxFileSize + 1));
-  request.filename = filename ? filename : "<rule>";
+  if (package::isPackage({source, length})) {
+    auto package = openPackage(source, length, filename);
+    if (!package)
+      return package.takeError();
+    auto packed = capi::requestOf(**package);
+    if (!packed)
+      return packed.takeError();
+    request = std::move(*packed);
+    if (options.storage_count)
+      request.rule.storage.clear();
+  } else {
+    // One byte more than the language allows is enough to be rejected.
+    request.source.assign(source, std::min<size_t>(length, maxFileSize + 1));
+    request.filename = filename ? filename : "<rule>";
+  }
   request.target = CPUTarget::host();
   if (llvm::Error error = readOptions(options, request))
     return error;
@@ -135,6 +172,8 @@ upd_status upd_compile(const char *source, size_t length, const char *filename,
     auto known = optionsOf(options);
     if (!known)
       return failWith(known.takeError());
+    if (source && package::isPackage({source, length}))
+      return loadFromPackage(source, length, filename, *known, rule);
     auto request = makeRequest(source, length, filename, *known);
     if (!request)
       return failWith(request.takeError());
@@ -155,7 +194,13 @@ upd_status upd_compile_file(const char *path, const upd_compile_options *options
     auto source = readRuleFile(path);
     if (!source)
       return failWith(source.takeError());
-    return upd_compile(source->data(), source->size(), path, options, rule);
+    if (!package::isPackage(*source))
+      return upd_compile(source->data(), source->size(), path, options, rule);
+    // The text of a rule is shorter than a package.
+    std::string package;
+    if (int error = files::readFile(path, package::maxPackageBytes, package))
+      return fail(UPD_IO_ERROR, std::string("cannot read `") + path + "`: " + std::strerror(error));
+    return upd_compile(package.data(), package.size(), path, options, rule);
   });
 }
 

@@ -113,8 +113,12 @@ llvm::Error Packager::addImage(uint32_t variant, const CompileRequest &compiled)
       !status.ok())
     return makeError(UPD_INTERNAL_ERROR, status.message());
   const TargetLevel target = levelOf(compiled);
-  PackageParts::Image image{variant, compiled.gpu ? compiled.gpu->name : compiled.target.name,
-                            target.architecture, target.level, rule->descriptor};
+  PackageParts::Image image;
+  image.variant = variant;
+  image.target = compiled.gpu ? compiled.gpu->name : compiled.target.name;
+  image.architecture = target.architecture;
+  image.level = target.level;
+  image.descriptor = rule->descriptor;
   if (compiled.gpu) {
     llvm::raw_string_ostream os(image.code);
     if (llvm::Error error = compiler.emit(compiled, Stage::PTX, os))
@@ -187,6 +191,7 @@ llvm::Expected<std::string> Packager::pack() {
     return parsed.takeError();
   program = std::move(*parsed);
   info = {{"rule", nullptr},
+          {"requested", request.rule.rule.rule},
           {"updraft", versionNumber().str()},
           {"numerics", request.rule.rule.numerics},
           {"settings", ordered_json::object()},

@@ -6,6 +6,7 @@
 #include "InterpreterExit.h"
 #include "Language.h"
 #include "Optimizer.h"
+#include "Package.h"
 #include "Rule.h"
 
 #include <nanobind/stl/string.h>
@@ -17,6 +18,7 @@ NB_MODULE(_updraft, module) {
   module.def("version", [] { return upd_version(); });
   module.def("environment", &updraft::python::environment);
   updraft::python::bindLanguage(module);
+  updraft::python::bindPackage(module);
   updraft::python::bindRule(module);
   updraft::python::bindOptimizer(module);
 }

@@ -21,7 +21,7 @@ from .array_optimizer import ArrayOptimizer, Group, Rows
 from .chain import chain
 from .compiled_rule import CompiledRule
 from .compiler import compile, compile_file
-from .definition import RuleDefinition, load
+from .definition import RuleDefinition
 from .errors import (
     CompileError,
     FileError,
@@ -33,6 +33,7 @@ from .errors import (
     UnsupportedError,
     UpdraftError,
 )
+from .loading import load
 from .meta_optimizer import MetaOptimizer
 from .shipped import shipped_rules
 from .torch_optimizer import optimizer

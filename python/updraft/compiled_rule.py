@@ -121,7 +121,7 @@ class CompiledRule:
 
     @property
     def origin(self) -> str:
-        """The source of the machine code: "compiled", "memory" or "disk"."""
+        """The source of the machine code: "compiled", "memory", "disk" or "package"."""
         return self._compiled.origin
 
     @property
@@ -196,7 +196,7 @@ def compile_source(
     rule: str | None,
     defaults: Mapping[str, Any] | None,
     storage: Mapping[str, Any] | None,
-    numerics: str,
+    numerics: str | None,
     cache_dir: str | os.PathLike[str] | None,
     tensors: str,
     target: str | None,
@@ -232,10 +232,26 @@ def compile_source(
     )
 
 
+# The first bytes of a package.
+_MAGIC = b"UPDPACK\0"
+# The limit of bytes in a package.
+_PACKAGE_LIMIT = 1 << 30
+
+
+def is_package(content: bytes) -> bool:
+    """Whether the bytes are those of a package and not of a rule's text."""
+    return content.startswith(_MAGIC)
+
+
 def read_source(path: str) -> bytes:
-    """Reads a rule file. If it is too long, reads just enough for the compiler to refuse it."""
+    """Reads a rule file or a package. If a rule file is too long, reads just enough for the
+    compiler to refuse it.
+    """
     try:
         with open(path, "rb") as file:
-            return file.read(_SOURCE_LIMIT + 1)
+            content = file.read(_SOURCE_LIMIT + 1)
+            if is_package(content):
+                content += file.read(_PACKAGE_LIMIT)
+            return content
     except OSError as error:
         raise from_os_error(error, "read", path) from None

@@ -16,7 +16,7 @@ def compile(
     rule: str | None = None,
     defaults: Mapping[str, Any] | None = None,
     storage: Mapping[str, Any] | None = None,
-    numerics: str = "ieee",
+    numerics: str | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     tensors: str = "all",
     target: str | None = None,
@@ -24,8 +24,8 @@ def compile(
     """Compiles a rule, for this machine's CPU or a GPU, or takes it from the cache.
 
     Args:
-        source: the text of a rule file, or its bytes in UTF-8; or a definition, such as a function
-            with `@updraft.rule`.
+        source: the text of a rule file, or its bytes in UTF-8; a definition, such as a function
+            with `@updraft.rule`; or the bytes of a package.
         filename: the name of the text in messages. Imports are searched for in its folder.
         rule: the rule to compile, if the text has several; or a chain: "clip_by_value(1) |> SGD".
         defaults: static flags, and defaults of hyperparameters: `{"amsgrad": True, "lr": 3e-4}`.
@@ -34,6 +34,7 @@ def compile(
             parameter's type for states.
         numerics: how arithmetic rounds: "ieee" rounds every operation separately, "torch" rounds
             like `torch.optim` on the CPU, "fast" uses fewer operations within documented errors.
+            The default is "ieee", or that of a package.
         cache_dir: the folder that keeps compiled code between processes. "" disables it; None means
             the default folder. A folder that other users may write to is not used;
             `UPDRAFT_CACHE_DIR=FOLDER python -m updraft.info` prints the reason.
@@ -90,7 +91,7 @@ def compile_file(
     rule: str | None = None,
     defaults: Mapping[str, Any] | None = None,
     storage: Mapping[str, Any] | None = None,
-    numerics: str = "ieee",
+    numerics: str | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     tensors: str = "all",
     target: str | None = None,

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .arguments import require_dict
-from .compiled_rule import CompiledRule, compile_source, path_text, read_source, setting_literal
+from .compiled_rule import CompiledRule, compile_source, read_source, setting_literal
 from .derived_flags import DerivedFlags
 from .errors import InvalidArgumentError
-from .shipped import require_path
 from .torch_step import TorchStep
 from .tracing.source import Source
 
@@ -101,7 +100,7 @@ class RuleDefinition(abc.ABC):
         *,
         defaults: Mapping[str, Any] | None = None,
         storage: Mapping[str, Any] | None = None,
-        numerics: str = "ieee",
+        numerics: str | None = None,
         cache_dir: str | os.PathLike[str] | None = None,
         tensors: str = "all",
         target: str | None = None,
@@ -130,7 +129,7 @@ class RuleDefinition(abc.ABC):
         *,
         defaults: Mapping[str, Any] | None = None,
         storage: Mapping[str, Any] | None = None,
-        numerics: str = "ieee",
+        numerics: str | None = None,
     ) -> str:
         """Returns the rule's text at one of `updraft.CompiledRule.STAGES`."""
         return self.compile(defaults=defaults, storage=storage, numerics=numerics).emit(stage)
@@ -177,7 +176,7 @@ class RuleDefinition(abc.ABC):
         *,
         defaults: Mapping[str, Any] | None = None,
         storage: Mapping[str, Any] | None = None,
-        numerics: str = "ieee",
+        numerics: str | None = None,
     ) -> str:
         """Returns the cost of a step: sweeps, bytes and flops per element, hoisted scalars."""
         return self.compile(defaults=defaults, storage=storage, numerics=numerics).explain()
@@ -288,35 +287,3 @@ class FileDefinition(CompiledDefinition):
     def _import(self) -> str:
         path = os.path.abspath(self._path)  # noqa: PTH100
         return f"import {setting_literal('path', path)}\n"
-
-
-def load(path: str | os.PathLike[str], rule: str | None = None) -> RuleDefinition:
-    """Returns the definition of a rule from a file of the language or from the package.
-
-    Args:
-        path: the file, or the name of a rule of the package, such as "AdamW".
-        rule: the rule to load, if the file has several; or a chain: "clip_by_value(1) |> SGD".
-
-    Raises:
-        FileMissingError: the file or rule doesn't exist.
-        CompileError: the text has an error, shown in the message.
-
-    >>> load("SGD").hypers["lr"]
-    0.001
-    """
-    file = path_text(path)
-    if file.isidentifier():
-        file = require_path(file)
-    definition = FileDefinition(file, rule, {})
-    definition._default()
-    return definition
-
-
-def definition_of(rule: RuleDefinition | str | os.PathLike[str]) -> RuleDefinition:
-    """Returns the definition of a rule: the definition itself, a name, or a file."""
-    if not isinstance(rule, RuleDefinition | str | os.PathLike):
-        raise TypeError(
-            f"`rule` is {type(rule)}; give a function with `@updraft.rule`, a chain, the name of a "
-            "rule of the package, or a file"
-        )
-    return rule if isinstance(rule, RuleDefinition) else load(rule)

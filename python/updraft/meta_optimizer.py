@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .arguments import require_dict
-from .definition import RuleDefinition, definition_of
+from .definition import RuleDefinition
+from .loading import definition_of
 from .step_arguments import require_hypers, require_loss, require_module
 from .torch_step import unknown_hyper
 

@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .definition import RuleDefinition, definition_of
+from .definition import RuleDefinition
+from .loading import definition_of
 from .shipped import require_name
 
 if TYPE_CHECKING:

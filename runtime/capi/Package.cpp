@@ -2,14 +2,13 @@
 
 #include "updraft-c/package.h"
 
-#include "runtime/capi/Devices.h"
+#include "runtime/capi/PackagedImage.h"
 #include "runtime/capi/Report.h"
 #include "runtime/capi/SizedStruct.h"
 #include "runtime/package/PackagedRule.h"
 #include "runtime/package/SampleCheck.h"
 #include "runtime/package/Signature.h"
 
-#include <charconv>
 #include <cstddef>
 
 using namespace updraft;
@@ -21,16 +20,20 @@ using runtime::Status;
 
 struct upd_package {
   std::shared_ptr<const Package> package;
-  std::string info; ///< ends with a null character
+  // Copies, because texts in a package have no null character at the end.
+  std::string info;
+  std::vector<std::string> sources;
 };
+
+static Status readOptions(const upd_package_options &given, upd_package_options &options) {
+  return capi::readSized(&given, sizeof(upd_package_options), "upd_package_options", options);
+}
 
 static Status checkSignature(const Package &package, const upd_package_options *given) {
   if (!given)
     return {};
   upd_package_options options;
-  if (Status status =
-          capi::readSized(given, sizeof(upd_package_options), "upd_package_options", options);
-      !status.ok())
+  if (Status status = readOptions(*given, options); !status.ok())
     return status;
   if (!options.required_key)
     return {};
@@ -52,7 +55,11 @@ static upd_status openWith(const upd_package_options *options, upd_package **pac
     if (Status status = checkSignature(*opened, options); !status.ok())
       return status;
     std::string info(opened->info());
-    *package = new upd_package{std::move(opened), std::move(info)};
+    std::vector<std::string> sources;
+    for (const package::Section &section : opened->sections())
+      if (section.kind == UPD_PACKAGE_SOURCE)
+        sources.emplace_back(section.content);
+    *package = new upd_package{std::move(opened), std::move(info), std::move(sources)};
     return Status();
   });
 }
@@ -67,9 +74,14 @@ upd_status upd_package_open(const char *path, const upd_package_options *options
 upd_status upd_package_open_buffer(const void *data, size_t size,
                                    const upd_package_options *options, upd_package **package) {
   return openWith(options, package, [&](std::shared_ptr<const Package> &opened) {
-    return data ? Package::open(std::string(static_cast<const char *>(data), size), "<buffer>",
-                                opened)
-                : nullArgument("data");
+    if (!data)
+      return nullArgument("data");
+    upd_package_options known{};
+    if (options)
+      if (Status status = readOptions(*options, known); !status.ok())
+        return status;
+    return Package::open(std::string(static_cast<const char *>(data), size),
+                         known.name ? known.name : "<buffer>", opened);
   });
 }
 
@@ -77,6 +89,10 @@ void upd_package_release(upd_package *package) { delete package; }
 
 const char *upd_package_info(const upd_package *package) {
   return package ? package->info.c_str() : nullptr;
+}
+
+const char *upd_package_source(const upd_package *package, size_t index) {
+  return package && index < package->sources.size() ? package->sources[index].c_str() : nullptr;
 }
 
 size_t upd_package_variant_count(const upd_package *package) {
@@ -89,38 +105,6 @@ const char *upd_package_variant_name(const upd_package *package, size_t index) {
              : nullptr;
 }
 
-/// Finds the image for "cuda" or "cuda:1".
-static Status findForDevice(const Package &package, uint32_t variant, std::string_view target,
-                            const Image *&image) {
-  int index = 0;
-  if (target != "cuda") {
-    const std::string number(target.substr(5));
-    const char *end = number.data() + number.size();
-    const auto parsed = std::from_chars(number.data(), end, index);
-    if (parsed.ec != std::errc() || parsed.ptr != end || index < 0)
-      return runtime::invalidArgument("unknown target `" + std::string(target) +
-                                      "`; a GPU is `cuda`, or `cuda:1` with its number");
-  }
-  std::shared_ptr<cuda::CudaDevice> device;
-  if (Status status = capi::openCuda(index, device); !status.ok())
-    return status;
-  return package::findForGPU(package, variant,
-                             uint32_t(10 * device->computeMajor() + device->computeMinor()), image);
-}
-
-static Status find(const Package &package, const char *variantName, const char *target,
-                   const Image *&image) {
-  uint32_t variant = 0;
-  if (Status status = package::findVariant(package, variantName, variant); !status.ok())
-    return status;
-  const std::string_view name = target ? target : "host";
-  if (name == "host")
-    return package::findForHost(package, variant, image);
-  if (name == "cuda" || name.starts_with("cuda:"))
-    return findForDevice(package, variant, name, image);
-  return package::findTarget(package, variant, target, image);
-}
-
 upd_status upd_package_load(const upd_package *package, const char *variant, const char *target,
                             upd_rule **rule) {
   return report([&] {
@@ -130,7 +114,7 @@ upd_status upd_package_load(const upd_package *package, const char *variant, con
     if (!package)
       return nullArgument("package");
     const Image *image = nullptr;
-    if (Status status = find(*package->package, variant, target, image); !status.ok())
+    if (Status status = capi::findImage(*package->package, variant, target, image); !status.ok())
       return status;
     std::shared_ptr<const runtime::Kernels> kernels;
     if (Status status = package::loadKernels(*package->package, *image, kernels); !status.ok())
@@ -145,7 +129,7 @@ upd_status upd_package_verify(const upd_package *package, const char *variant, c
     if (!package)
       return nullArgument("package");
     const Image *image = nullptr;
-    if (Status status = find(*package->package, variant, target, image); !status.ok())
+    if (Status status = capi::findImage(*package->package, variant, target, image); !status.ok())
       return status;
     package::SampleSize compared;
     return package::checkSample(*package->package, *image, compared);

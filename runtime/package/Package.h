@@ -14,6 +14,14 @@
 
 namespace updraft::package {
 
+/// The largest file that is read as a package.
+constexpr size_t maxPackageBytes = size_t{1} << 30;
+
+/// Whether the bytes begin like a package, which no rule's text does.
+inline bool isPackage(std::string_view bytes) {
+  return bytes.starts_with(std::string_view(UPD_PACKAGE_MAGIC, sizeof(UPD_PACKAGE_MAGIC)));
+}
+
 /// As upd_package_section; `content` may be empty.
 struct Section {
   upd_package_kind kind;

@@ -23,7 +23,6 @@ static_assert(sizeof(upd_package_header) == 56 && sizeof(upd_package_section) ==
               sizeof(upd_package_signature) == 96 && sizeof(upd_package_image) == leastImageBytes);
 
 /// The largest file that is read.
-static constexpr size_t maxPackageBytes = size_t(1) << 30;
 
 namespace updraft::package {
 

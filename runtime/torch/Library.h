@@ -7,6 +7,7 @@
 
 #include "updraft-c/compiler.h"
 #include "updraft-c/optimizer.h"
+#include "updraft-c/package.h"
 
 #include <string>
 
@@ -16,6 +17,8 @@ namespace updraft::torch_adapter {
 #define UPDRAFT_LIBRARY_FUNCTIONS(F)                                                               \
   F(upd_last_error)                                                                                \
   F(upd_compile)                                                                                   \
+  F(upd_package_open_buffer)                                                                       \
+  F(upd_package_release)                                                                           \
   F(upd_rule_release)                                                                              \
   F(upd_rule_name)                                                                                 \
   F(upd_rule_depends_on)                                                                           \

@@ -90,12 +90,13 @@ Status Batch::compile(const RunOptions &options, const Storage &request) {
   compileOptions.rule = options.rule.empty() ? nullptr : options.rule.c_str();
   compileOptions.settings = settings.data();
   compileOptions.setting_count = settings.size();
-  compileOptions.numerics = options.numerics.c_str();
+  compileOptions.numerics = options.numerics.empty() ? nullptr : options.numerics.c_str();
   compileOptions.storage = types.data();
   compileOptions.storage_count = types.size();
   upd_rule_release(rule);
   rule = nullptr;
-  if (Status status = statusOf(upd_compile_file(options.ruleFile.c_str(), &compileOptions, &rule));
+  if (Status status = statusOf(upd_compile(options.source.data(), options.source.size(),
+                                           options.ruleFile.c_str(), &compileOptions, &rule));
       !status.ok())
     return status;
   size_t size = 0;

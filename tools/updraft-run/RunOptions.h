@@ -14,8 +14,10 @@ namespace updraft::run {
 
 struct RunOptions {
   std::string ruleFile;
-  std::string rule; // empty: the only rule in the file
-  std::string numerics = "ieee";
+  std::string requiredKeyFile; // empty: a signature is not required
+  std::string source;          // the content of the rule file, which may be a package
+  std::string rule;            // empty: the only rule in the file
+  std::string numerics;        // empty: that of a package, otherwise ieee
   std::vector<std::pair<std::string, std::string>> settings;
   Storage storage; // for tensors that the input doesn't have
   std::string input;

@@ -1,5 +1,6 @@
 //===- updraft-run.cpp - Applies a rule to the tensors of a file ------------------------------===//
 
+#include "RuleFile.h"
 #include "Run.h"
 #include "TensorFile.h"
 #include "runtime/files/FileReplacement.h"
@@ -31,6 +32,7 @@ Examples:
   updraft-run adamw.upd --in model.safetensors --out after.safetensors
   updraft-run sgd.upd --in in.safetensors --out out.safetensors --steps 10 --set momentum=0.9,lr=0.1
   updraft-run adamw.upd --in in.safetensors --out out.safetensors --storage state=q8_companded
+  updraft-run adamw.updraft --in in.safetensors --out out.safetensors --set lr=1e-4
 
 Exit codes: 0 success, 1 error in the rule, the request or the tensors, 2 a file could not be read or
 written, 3 a bug in Updraft, 100 and above an error in the command line.)";
@@ -81,8 +83,10 @@ Status checkOutput(const RunOptions &options) {
   return {};
 }
 
-Status runTool(const RunOptions &options, Counts &counts) {
+Status runTool(RunOptions &options, Counts &counts) {
   if (Status status = checkOutput(options); !status.ok())
+    return status;
+  if (Status status = readRule(options); !status.ok())
     return status;
   FileContents contents;
   if (Status status = readContents(options.input, contents); !status.ok())
@@ -102,7 +106,7 @@ int main(int argc, char **argv) {
   app.set_version_flag("--version", upd_version());
   RunOptions options;
   std::vector<std::string> settings, storage;
-  app.add_option("FILE", options.ruleFile, "Rule file (.upd)")->required();
+  app.add_option("FILE", options.ruleFile, "Rule file (.upd) or package (.updraft)")->required();
   app.add_option("--rule", options.rule, "The rule to use if the file has several");
   app.add_option("--in", options.input, "File with the tensors")->required();
   app.add_option("--out", options.output, "File to write")->required();
@@ -113,9 +117,12 @@ int main(int argc, char **argv) {
   updraft::addNameValues(app, "--set", settings,
                          "name=value: sets a hyperparameter or a static flag", "NAME=VALUE");
   updraft::addStorage(app, storage);
-  app.add_option("--numerics", options.numerics, "ieee, torch or fast: how arithmetic rounds")
-      ->type_name("MODE")
-      ->capture_default_str();
+  app.add_option("--numerics", options.numerics,
+                 "ieee, torch or fast: how arithmetic rounds (default: as packed, otherwise ieee)")
+      ->type_name("MODE");
+  app.add_option("--require-signature", options.requiredKeyFile,
+                 "Refuse a package without a signature of the public Ed25519 key in a PEM file")
+      ->type_name("PUBLIC.pem");
   CLI11_PARSE(app, argc, argv);
 
   Counts counts;

@@ -20,6 +20,7 @@ struct WorkerOptions {
   int computeThreads = 0;              ///< 0: torch's default
   double timeout = 300;                ///< seconds to wait until all have joined
   std::string library;                 ///< libupdraft.so; empty: beside the program
+  std::string publicKey;               ///< a PEM file; empty: no packages are taken
   std::vector<std::string> loads;
 };
 

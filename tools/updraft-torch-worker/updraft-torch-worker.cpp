@@ -1,6 +1,7 @@
 //===- updraft-torch-worker.cpp - A worker of torch's RPC without Python ----------------------===//
 
 #include "Membership.h"
+#include "runtime/files/FileContent.h"
 #include "tools/options/StandardStreams.h"
 
 #include <ATen/Parallel.h>
@@ -14,6 +15,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
 #include <thread>
@@ -80,6 +82,10 @@ void addOptions(CLI::App &app, WorkerOptions &options, std::string &store) {
   app.add_option("--library", options.library,
                  "libupdraft.so (default: the one in ../lib beside this program)")
       ->envname("UPDRAFT_LIBRARY");
+  app.add_option("--require-signature", options.publicKey,
+                 "Take rules as packages too, if the public Ed25519 key in this PEM file has\n"
+                 "signed them (default: only rules as text)")
+      ->type_name("PUBLIC.pem");
   app.add_option("--load", options.loads,
                  "A shared library with operators in the namespace `updraft_functions`\n"
                  "that clients may call; may be repeated")
@@ -115,10 +121,27 @@ void complete(WorkerOptions &options, std::string store) {
   }
 }
 
+/// Calls an operator of the adapter, because the adapter's functions are hidden.
+void callAdapter(const char *name, const std::string &argument) {
+  c10::Stack stack{argument};
+  c10::Dispatcher::singleton().findSchemaOrThrow(name, "").callBoxed(&stack);
+}
+
+std::string readKey(const std::string &path) {
+  std::string key;
+  if (path.empty())
+    return key;
+  if (const int error = updraft::files::readFile(path, size_t{1} << 20, key))
+    throw std::runtime_error(
+        fmt::format("cannot read the key `{}`: {}", path, std::strerror(error)));
+  if (key.empty())
+    throw std::runtime_error(fmt::format("the key `{}` is empty", path));
+  return key;
+}
+
 void loadLibraries(const WorkerOptions &options) {
-  // Calls an operator of the adapter, because the adapter's functions are hidden.
-  c10::Stack stack{options.library};
-  c10::Dispatcher::singleton().findSchemaOrThrow("updraft::load_library", "").callBoxed(&stack);
+  callAdapter("updraft::load_library", options.library);
+  callAdapter("updraft::limit_packages", readKey(options.publicKey));
   for (const std::string &file : options.loads)
     if (!dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL))
       throw std::runtime_error(fmt::format("`{}` does not load: {}", file, dlerror()));

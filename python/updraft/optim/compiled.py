@@ -15,6 +15,7 @@ from torch.nn.parameter import is_lazy
 from ..caller_warnings import warn_caller
 from ..compiled_rule import CompiledRule
 from ..errors import UnsupportedError
+from ..package_definition import PackageDefinition
 from ..torch_private import require_fusible, swaps_params
 from .adapter import listeners
 from .assigned_states import AssignedStates, States
@@ -182,7 +183,11 @@ class _SupportsScaling:
 
     def __get__(self, optimizer: Any, kind: type) -> bool:
         own = getattr(kind.step, "__wrapped__", None) is CompiledStep.step  # type: ignore[attr-defined]
-        return own and (optimizer is None or not has_hooks(optimizer))
+        if not own or optimizer is None:
+            return own
+        # There is no code that unscales for a rule that was compiled ahead of time.
+        packaged = isinstance(optimizer.correspondence.rule, PackageDefinition)
+        return not packaged and not has_hooks(optimizer)
 
 
 class CompiledStep:
@@ -213,7 +218,7 @@ class CompiledStep:
     #: The kind of listener when the groups were compiled.
     _listening: Listening
 
-    def _correspond(self, numerics: str, storage: Mapping[str, Any] | None) -> None:
+    def _correspond(self, numerics: str | None, storage: Mapping[str, Any] | None) -> None:
         """Makes later compilations use these choices instead of the class's defaults."""
         if storage is not None and not isinstance(storage, Mapping):
             raise TypeError(f"`storage` is {type(storage)}; give a dict, `{{name: value}}`")

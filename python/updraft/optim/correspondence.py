@@ -53,7 +53,7 @@ class Correspondence:
             it depends on the group, which may also return `AS_DENSE`.
         dense: torch's error for any other gradient.
         complex: torch's error for complex parameters; None if they are treated as pairs.
-        numerics: how arithmetic rounds.
+        numerics: how arithmetic rounds; None for the rule's own, that of a package or "ieee".
         storage: storage types that the user has chosen, if they differ from the parameter's.
         state_types: storage types of the other states, taken from existing states.
         scalars: the states with torch's type for scalars: float64 if that is the default type, else
@@ -73,7 +73,7 @@ class Correspondence:
     sparse: str | Callable[[Group], str | None] | None
     dense: str | None = None
     complex: str | None = None
-    numerics: str = "torch"
+    numerics: str | None = "torch"
     storage: Mapping[str, Any] = field(default_factory=dict)
     state_types: Mapping[str, str] = field(default_factory=dict)
     scalars: tuple[str, ...] = ()

@@ -43,7 +43,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         params: Iterable[Any],
         *,
         storage: Mapping[str, Any] | None = None,
-        numerics: str = "ieee",
+        numerics: str | None = None,
         seed: int | None = None,
         **options: Any,
     ) -> None:

@@ -44,7 +44,7 @@ class SplitStep(TorchClass):
     def _require(group: Group) -> None:
         """Refuses options of a group that `_between` would refuse."""
 
-    def _correspond(self, numerics: str, storage: Mapping[str, Any] | None) -> None:
+    def _correspond(self, numerics: str | None, storage: Mapping[str, Any] | None) -> None:
         super()._correspond(numerics, storage)
         self.update = replace(type(self).update, numerics=numerics)
 

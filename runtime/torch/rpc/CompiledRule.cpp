@@ -5,6 +5,7 @@
 #include "runtime/base/DType.h"
 #include "runtime/torch/Library.h"
 #include "runtime/torch/rpc/ImportedNames.h"
+#include "runtime/torch/rpc/PackagePolicy.h"
 #include "runtime/torch/rpc/SourceFolder.h"
 
 #include <algorithm>
@@ -46,8 +47,15 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
   options.setting_count = given.size();
   options.storage = storage.data();
   options.storage_count = storage.size();
-  options.numerics = choices.numerics.c_str();
+  options.numerics = choices.numerics.empty() ? nullptr : choices.numerics.c_str();
   upd_rule *rule = nullptr;
+  if (!choices.package.empty()) {
+    const std::string &package = choices.package;
+    PackagePolicy::process().require(package, choices.filename);
+    check(Library::get().upd_compile(package.data(), package.size(), choices.filename.c_str(),
+                                     &options, &rule));
+    return RulePointer(rule);
+  }
   const char *const here = __func__;
   auto compile = [&](const std::string &filename) {
     const Library &library = Library::get();

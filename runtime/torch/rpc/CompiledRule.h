@@ -18,7 +18,8 @@ namespace updraft::torch_adapter {
 struct RuleChoices {
   std::string filename; ///< the name of the text in messages
   std::string rule;     ///< empty: the only rule in the text
-  std::string numerics;
+  std::string numerics; ///< empty: "ieee", or as in the package
+  std::string package;  ///< the bytes of a package, in place of a text; usually empty
   std::vector<std::pair<std::string, std::string>> storage; ///< storage types of states
   /// Names and texts of imported files, beside the rule's text. It can't import other files.
   std::vector<std::pair<std::string, std::string>> files;

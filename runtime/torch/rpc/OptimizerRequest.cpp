@@ -6,6 +6,7 @@
 #include "runtime/torch/rpc/JsonDamage.h"
 
 #include <c10/util/Exception.h>
+#include <charconv>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -26,6 +27,20 @@ static double numberOf(const std::string &text) {
   const double value = std::strtod(text.c_str(), &end);
   TORCH_CHECK_VALUE(!text.empty() && *end == 0, "expected a number, got `", text, "`");
   return value;
+}
+
+/// Reads hexadecimal digits.
+static std::string bytesOf(const std::string &text) {
+  std::string bytes(text.size() / 2, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const char *digits = text.data() + 2 * i;
+    uint8_t value = 0;
+    const auto parsed = std::from_chars(digits, digits + 2, value, 16);
+    TORCH_CHECK_VALUE(parsed.ec == std::errc() && parsed.ptr == digits + 2,
+                      "the package in the request for an optimizer is damaged");
+    bytes[i] = static_cast<char>(value);
+  }
+  return bytes;
 }
 
 static Settings parseSettings(const Json &json) {
@@ -66,6 +81,7 @@ OptimizerRequest OptimizerRequest::parse(const std::string &text) {
     json.at("filename").get_to(rule.filename);
     json.at("rule").get_to(rule.rule);
     json.at("numerics").get_to(rule.numerics);
+    rule.package = bytesOf(json.at("package").get_ref<const std::string &>());
     for (const auto &[name, type] : json.at("storage").items())
       rule.storage.emplace_back(name, type.get<std::string>());
     for (const auto &[name, text] : json.at("files").items())

@@ -9,6 +9,7 @@ from ...compiled_rule import setting_literal
 from ...optim.compiled import CompiledStep
 from ...optim.correspondence import AS_DENSE, Correspondence, Group, setting_choices
 from ...optim.state_storage import FLOATS
+from ...package_definition import PackageDefinition
 from .hypers import HyperReaders
 from .imports import Imports
 
@@ -23,7 +24,9 @@ def _described(correspondence: Correspondence, readers: HyperReaders, group: Gro
     sparse = correspondence.sparse_of(group)
     source, _ = definition._chosen_text(correspondence.read_settings(group))
     hypers = {storage: readers.read(group, storage) for storage in FLOATS}
-    return source.text.decode(), {
+    # A package isn't text, and is sent once for all groups.
+    text = "" if isinstance(definition, PackageDefinition) else source.text.decode()
+    return text, {
         # Choices that are hyperparameters don't change the text.
         "choices": {
             storage: [
@@ -65,6 +68,7 @@ def request(
     """
     correspondence = optimizer.correspondence
     definition = correspondence.definition
+    package = definition.content if isinstance(definition, PackageDefinition) else b""
     imports = Imports()
     packed: list[dict[str, Any]] = []
     for group, (places, indices), workers in zip(groups, members, owners, strict=True):
@@ -82,8 +86,9 @@ def request(
         {
             "filename": definition._filename,
             "files": imports.files,
+            "package": package.hex(),
             "rule": definition._rule or "",
-            "numerics": correspondence.numerics,
+            "numerics": correspondence.numerics or "",
             "storage": {
                 name: dtypes.canonical_name(dtype) for name, dtype in correspondence.storage.items()
             },
