@@ -2,28 +2,30 @@
 set(UPDRAFT_LLVM_VERSION 22.1)
 include("${CMAKE_CURRENT_LIST_DIR}/UpdraftFindDependency.cmake")
 
-find_package(MLIR CONFIG QUIET PATHS /usr/lib/llvm-22/lib/cmake/mlir)
-if(NOT MLIR_FOUND)
-  message(FATAL_ERROR
-    "MLIR ${UPDRAFT_LLVM_VERSION} not found; on Debian 12 install libmlir-22-dev and "
-    "mlir-22-tools, or run tools/setup")
-endif()
-if(NOT LLVM_PACKAGE_VERSION VERSION_GREATER_EQUAL UPDRAFT_LLVM_VERSION
-   OR NOT LLVM_PACKAGE_VERSION VERSION_LESS 22.2)
-  message(FATAL_ERROR
-    "Updraft is pinned to LLVM ${UPDRAFT_LLVM_VERSION}, found ${LLVM_PACKAGE_VERSION} in "
-    "${LLVM_DIR}; install llvm-22-dev and point MLIR_DIR at its lib/cmake/mlir")
-endif()
+if(UPDRAFT_BUILD_COMPILER)
+  find_package(MLIR CONFIG QUIET PATHS /usr/lib/llvm-22/lib/cmake/mlir)
+  if(NOT MLIR_FOUND)
+    message(FATAL_ERROR
+      "MLIR ${UPDRAFT_LLVM_VERSION} not found; on Debian 12 install libmlir-22-dev and "
+      "mlir-22-tools, or run tools/setup")
+  endif()
+  if(NOT LLVM_PACKAGE_VERSION VERSION_GREATER_EQUAL UPDRAFT_LLVM_VERSION
+     OR NOT LLVM_PACKAGE_VERSION VERSION_LESS 22.2)
+    message(FATAL_ERROR
+      "Updraft is pinned to LLVM ${UPDRAFT_LLVM_VERSION}, found ${LLVM_PACKAGE_VERSION} in "
+      "${LLVM_DIR}; install llvm-22-dev and point MLIR_DIR at its lib/cmake/mlir")
+  endif()
 
-list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
-include(TableGen)
-include(AddLLVM)
-include(AddMLIR)
-include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
-separate_arguments(updraft_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
-add_definitions(${updraft_llvm_definitions})
-set(LLVM_RUNTIME_OUTPUT_INTDIR "${PROJECT_BINARY_DIR}/bin")
-set(LLVM_LIBRARY_OUTPUT_INTDIR "${PROJECT_BINARY_DIR}/lib")
+  list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+  include(TableGen)
+  include(AddLLVM)
+  include(AddMLIR)
+  include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  separate_arguments(updraft_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+  add_definitions(${updraft_llvm_definitions})
+  set(LLVM_RUNTIME_OUTPUT_INTDIR "${PROJECT_BINARY_DIR}/bin")
+  set(LLVM_LIBRARY_OUTPUT_INTDIR "${PROJECT_BINARY_DIR}/lib")
+endif()
 
 find_package(Threads REQUIRED)
 updraft_require(fmt 9.1 libfmt-dev)
@@ -40,10 +42,13 @@ set_target_properties(Md::Md PROPERTIES
   IMPORTED_LOCATION "${UPDRAFT_MD_LIBRARY}"
   INTERFACE_INCLUDE_DIRECTORIES "${UPDRAFT_MD_INCLUDE_DIR}")
 
-if(UPDRAFT_BUILD_TOOLS)
+if(UPDRAFT_BUILD_TOOLS AND UPDRAFT_BUILD_COMPILER)
   updraft_require(CLI11 2.1 libcli11-dev)
   updraft_require(benchmark 1.7 libbenchmark-dev)
 endif()
-if(UPDRAFT_BUILD_TESTS)
+if(UPDRAFT_BUILD_TESTS AND CMAKE_CROSSCOMPILING)
+  # Debian's libraries are for the host. libgtest-dev has the sources, too.
+  add_subdirectory(/usr/src/googletest googletest EXCLUDE_FROM_ALL)
+elseif(UPDRAFT_BUILD_TESTS)
   updraft_require(GTest 1.12 libgtest-dev)
 endif()

@@ -20,7 +20,9 @@ function(updraft_reuse_precompiled_header target owner)
   target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()
 
-updraft_add_precompiled_header(updraft_mlir_pch "${PROJECT_SOURCE_DIR}/cmake/pch/mlir.h")
+if(UPDRAFT_BUILD_COMPILER)
+  updraft_add_precompiled_header(updraft_mlir_pch "${PROJECT_SOURCE_DIR}/cmake/pch/mlir.h")
+endif()
 updraft_add_precompiled_header(updraft_text_pch "${PROJECT_SOURCE_DIR}/cmake/pch/text.h"
   LINK fmt::fmt nlohmann_json::nlohmann_json)
 
