@@ -4,6 +4,7 @@
 
 #include "GuardedBuffer.h"
 #include "Inputs.h"
+#include "Recording.h"
 #include "RuleCase.h"
 #include "Sides.h"
 #include "StreamView.h"
@@ -93,7 +94,7 @@ public:
   Comparison(const RuleCase &ruleCase, RuleHandle rule, std::vector<Interpreter> interpreters)
       : ruleCase(ruleCase), rule(std::move(rule)), interpreters(std::move(interpreters)),
         interpreter(this->interpreters.front()), hypers(interpreter.hyperDefaults()),
-        random(ruleCase.seed) {}
+        random(ruleCase.seed), recording(Recording::start(ruleCase)) {}
 
   AssertionResult run();
 
@@ -119,6 +120,7 @@ private:
   std::vector<Parameter> parameters;
   OptimizerHandle optimizer;
   std::mt19937_64 random;
+  std::unique_ptr<Recording> recording;
 };
 
 void Comparison::makeParameters() {
@@ -154,6 +156,8 @@ AssertionResult Comparison::makeOptimizer() {
   optimizer.reset(created);
   if (upd_optimizer_set_seed(created, ruleCase.seed) != UPD_OK)
     return failure("upd_optimizer_set_seed");
+  if (recording)
+    recording->setParams(params, params.size(), ruleCase.seed);
 
   for (const auto &[index, parameter] : llvm::enumerate(parameters)) {
     if (!parameter.bound)
@@ -164,6 +168,9 @@ AssertionResult Comparison::makeOptimizer() {
       if (state.over != Extent::group &&
           upd_optimizer_bind_state(optimizer.get(), index, state.name.c_str(), &tensor) != UPD_OK)
         return failure("upd_optimizer_bind_state");
+      if (recording && state.over != Extent::group)
+        recording->addState(index, state.name, tensor,
+                            parameter.streams[stream].interpreted.size());
     }
   }
   return AssertionSuccess();
@@ -179,6 +186,8 @@ AssertionResult Comparison::changeHypers(int step) {
     hypers[name - interpreter.hyperNames().begin()] = change.value;
     if (upd_optimizer_set_hyper(optimizer.get(), 0, change.name.c_str(), change.value) != UPD_OK)
       return failure("upd_optimizer_set_hyper");
+    if (recording)
+      recording->addChange(change.name, change.value);
   }
   if (auto broken = interpreter.firstBrokenRequirement(hypers))
     return AssertionFailure() << describe(ruleCase) << "\nbreaks \"" << broken->message << "\"";
@@ -199,6 +208,8 @@ AssertionResult Comparison::step(int step) {
     }
     grads.push_back(grad);
   }
+  if (recording)
+    recording->addStep(grads);
   if (upd_optimizer_step(optimizer.get(), grads.data(), grads.size()) != UPD_OK)
     return failure("upd_optimizer_step");
 
@@ -300,6 +311,12 @@ AssertionResult Comparison::run() {
       return changed;
     if (AssertionResult same = step(i); !same)
       return same;
+  }
+  if (recording) {
+    std::vector<upd_tensor> params;
+    for (Parameter &parameter : parameters)
+      params.push_back(parameter.view(0));
+    recording->finish(*rule, *optimizer, params);
   }
   return AssertionSuccess();
 }

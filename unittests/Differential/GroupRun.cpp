@@ -67,6 +67,19 @@ void GroupRun::makeParameters(const Shapes &shapes) {
   }
 }
 
+std::vector<upd_tensor> GroupRun::params() {
+  std::vector<upd_tensor> params;
+  for (Parameter &parameter : parameters)
+    params.push_back(view(parameter.compiled, parameter.dimensions,
+                          dtypeOf(parameter.rule->streams()[0].format)));
+  return params;
+}
+
+GroupRun::~GroupRun() {
+  if (recording && optimizer && !testing::Test::HasFailure())
+    recording->finish(*rule, *optimizer, params());
+}
+
 void GroupRun::make(const RuleCase &ruleCase, const Shapes &shapes, int32_t threads) {
   llvm::Expected<RuleHandle> compiled = compile(ruleCase);
   ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
@@ -82,10 +95,7 @@ void GroupRun::make(const RuleCase &ruleCase, const Shapes &shapes, int32_t thre
 
   makeParameters(shapes);
 
-  std::vector<upd_tensor> params;
-  for (Parameter &parameter : parameters)
-    params.push_back(view(parameter.compiled, parameter.dimensions,
-                          dtypeOf(parameter.rule->streams()[0].format)));
+  const std::vector<upd_tensor> params = this->params();
   const size_t ofFirst =
       llvm::count_if(parameters, [](const Parameter &parameter) { return parameter.group == 0; });
   upd_group groups[2] = {};
@@ -100,6 +110,9 @@ void GroupRun::make(const RuleCase &ruleCase, const Shapes &shapes, int32_t thre
       << upd_last_error();
   optimizer.reset(created);
   ASSERT_EQ(upd_optimizer_set_seed(optimizer.get(), seed), UPD_OK);
+  recording = Recording::start(ruleCase);
+  if (recording)
+    recording->setParams(params, {groups[0].param_count, groups[1].param_count}, seed);
 }
 
 std::vector<upd_tensor> GroupRun::fillGradients(int step) {
@@ -179,6 +192,8 @@ void GroupRun::compare(int step) {
 
 void GroupRun::step(int number) {
   const std::vector<upd_tensor> grads = fillGradients(number);
+  if (recording)
+    recording->addStep(grads);
   ASSERT_EQ(upd_optimizer_step(optimizer.get(), grads.data(), grads.size()), UPD_OK)
       << upd_last_error();
   for (size_t group : {0, 1})

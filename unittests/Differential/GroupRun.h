@@ -5,6 +5,7 @@
 #ifndef UPDRAFT_UNITTESTS_DIFFERENTIAL_GROUPRUN_H
 #define UPDRAFT_UNITTESTS_DIFFERENTIAL_GROUPRUN_H
 
+#include "Recording.h"
 #include "Sides.h"
 
 #include <map>
@@ -34,6 +35,12 @@ upd_tensor view(std::vector<char> &data, const std::vector<int64_t> &dimensions,
 /// ASSERT_NO_FATAL_FAILURE.
 class GroupRun {
 public:
+  GroupRun() = default;
+  GroupRun(const GroupRun &) = delete;
+  GroupRun &operator=(const GroupRun &) = delete;
+  /// Writes the recording, if there is one.
+  ~GroupRun();
+
   void make(const RuleCase &ruleCase, const Shapes &shapes, int32_t threads);
   /// Steps both with new gradients, and compares every bit. Steps count from 1.
   void step(int number);
@@ -52,6 +59,7 @@ private:
   };
 
   void makeParameters(const Shapes &shapes);
+  std::vector<upd_tensor> params();
   std::vector<upd_tensor> fillGradients(int step);
   void interpret(size_t group, const std::vector<upd_tensor> &grads);
   void compare(int step);
@@ -69,6 +77,7 @@ private:
   TaskThreads pool;
   upd_pool poolView;
   std::mt19937_64 random{7};
+  std::unique_ptr<Recording> recording;
 };
 
 } // namespace updraft::differential
