@@ -60,6 +60,8 @@ TargetLevel levelOf(const CompileRequest &request) {
     name.getAsInteger(10, level);
     return {UPD_X86_64, level};
   }
+  if (name.consume_front("aarch64+sve"))
+    name.getAsInteger(10, level);
   return {UPD_AARCH64, level};
 }
 

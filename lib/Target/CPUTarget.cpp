@@ -23,6 +23,12 @@ llvm::ArrayRef<CPUTarget> knownTargets() {
       {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", 256, false},
       {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "", 512, true},
       {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+fp-armv8,+neon", 128, false},
+      {"aarch64+sve128", "aarch64-unknown-linux-gnu", "generic", "+fp-armv8,+neon,+sve", 128,
+       false},
+      {"aarch64+sve256", "aarch64-unknown-linux-gnu", "generic", "+fp-armv8,+neon,+sve", 256,
+       false},
+      {"aarch64+sve512", "aarch64-unknown-linux-gnu", "generic", "+fp-armv8,+neon,+sve", 512,
+       false},
   };
   return targets;
 }

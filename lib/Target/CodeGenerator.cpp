@@ -103,6 +103,11 @@ static mlir::LogicalResult checkInstructionsAreInFunctions(mlir::ModuleOp module
   return mlir::success();
 }
 
+/// The length in bits that SVE vectors have on every machine that the target is for, or 0.
+static unsigned fixedSVEBits(const CPUTarget &target) {
+  return llvm::StringRef(target.name).starts_with("aarch64+sve") ? target.vectorBits : 0;
+}
+
 llvm::Expected<std::unique_ptr<llvm::Module>>
 CodeGenerator::translate(mlir::ModuleOp module, llvm::LLVMContext &context) const {
   std::unique_ptr<llvm::Module> result;
@@ -121,6 +126,11 @@ CodeGenerator::translate(mlir::ModuleOp module, llvm::LLVMContext &context) cons
     // Without these, some CPUs split 512-bit vectors in two.
     function.addFnAttr("prefer-vector-width", width);
     function.addFnAttr("min-legal-vector-width", width);
+    if (const unsigned bits = fixedSVEBits(cpuTarget)) {
+      constexpr unsigned granule = 128;
+      function.addFnAttr(
+          llvm::Attribute::getWithVScaleRangeArgs(context, bits / granule, bits / granule));
+    }
   }
   return result;
 }

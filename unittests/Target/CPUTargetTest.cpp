@@ -12,7 +12,8 @@ using namespace updraft;
 TEST(CPUTargetTest, NamedTargetsHaveTheirVectors) {
   for (auto [name, bits, masked] :
        {std::tuple("x86-64-v3", 256u, false), std::tuple("x86-64-v4", 512u, true),
-        std::tuple("aarch64", 128u, false)}) {
+        std::tuple("aarch64", 128u, false), std::tuple("aarch64+sve128", 128u, false),
+        std::tuple("aarch64+sve256", 256u, false), std::tuple("aarch64+sve512", 512u, false)}) {
     auto target = CPUTarget::named(name);
     ASSERT_TRUE(bool(target)) << llvm::toString(target.takeError());
     EXPECT_EQ(target->name, name);
@@ -27,8 +28,9 @@ TEST(CPUTargetTest, NamedTargetsHaveTheirVectors) {
 TEST(CPUTargetTest, UnknownNameListsTheKnown) {
   auto target = CPUTarget::named("pdp-11");
   ASSERT_FALSE(bool(target));
-  EXPECT_EQ(llvm::toString(target.takeError()), "unknown target `pdp-11`; known are `host`, "
-                                                "`x86-64-v2`, `x86-64-v3`, `x86-64-v4`, `aarch64`");
+  EXPECT_EQ(llvm::toString(target.takeError()),
+            "unknown target `pdp-11`; known are `host`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`, "
+            "`aarch64`, `aarch64+sve128`, `aarch64+sve256`, `aarch64+sve512`");
 }
 
 TEST(CPUTargetTest, HostIsTheSameEachTime) {
@@ -50,6 +52,14 @@ TEST(CPUTargetTest, KeysDiffer) {
     target->features = "+crc";
     keys.push_back(target->key());
   }
+  std::sort(keys.begin(), keys.end());
+  EXPECT_EQ(std::unique(keys.begin(), keys.end()), keys.end());
+}
+
+TEST(CPUTargetTest, NamedTargetsHaveTheirOwnKeys) {
+  std::vector<std::string> keys;
+  for (llvm::StringRef name : CPUTarget::names())
+    keys.push_back(llvm::cantFail(CPUTarget::named(name)).key());
   std::sort(keys.begin(), keys.end());
   EXPECT_EQ(std::unique(keys.begin(), keys.end()), keys.end());
 }
