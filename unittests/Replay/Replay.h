@@ -8,7 +8,7 @@
 
 namespace updraft::replay {
 
-/// What was compared, over all recordings.
+/// The size of the comparisons, over all recordings.
 struct Compared {
   size_t recordings = 0, samples = 0, tensors = 0, elements = 0;
 };

@@ -280,6 +280,28 @@ TEST(Package, GivesTheNewestImageThatTheCpuRuns) {
   EXPECT_EQ(named.message(), "package `r.updraft` has no target `x86-64-v9`; it has `a`, `b`, `c`");
 }
 
+/// tools/test --long=aarch64 runs it on CPUs with several lengths.
+TEST(Package, GivesTheImageForTheLengthOfSVEVectors) {
+  const Machine host = Machine::host();
+  if (host.architecture != UPD_AARCH64)
+    GTEST_SKIP() << "this machine is " << host.name();
+  const auto package = packageFor(
+      {{"aarch64", 0}, {"aarch64+sve128", 128}, {"aarch64+sve256", 256}, {"aarch64+sve512", 512}},
+      UPD_AARCH64);
+  const bool isKnown = host.level == 128 || host.level == 256 || host.level == 512;
+  const Image *image = nullptr;
+  ASSERT_TRUE(findForHost(*package, 0, image).ok());
+  EXPECT_EQ(image->target, isKnown ? host.name() : "aarch64");
+
+  const std::string other = host.level == 256 ? "aarch64+sve512" : "aarch64+sve256";
+  ASSERT_TRUE(findTarget(*package, 0, other.c_str(), image).ok());
+  std::shared_ptr<const runtime::Kernels> kernels;
+  const Status status = loadKernels(*package, *image, kernels);
+  EXPECT_EQ(status.code(), UPD_UNSUPPORTED);
+  EXPECT_EQ(status.message(),
+            "this CPU supports `" + host.name() + "`, which doesn't run code for `" + other + "`");
+}
+
 TEST(Package, SaysWhyNoImageFits) {
   const auto package = packageFor({{"x86-64-v9", 9}}, UPD_X86_64);
   const Image *image = nullptr;

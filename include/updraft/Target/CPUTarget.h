@@ -24,7 +24,7 @@ struct CPUTarget {
   /// This machine, with exactly the features it has.
   static CPUTarget host();
 
-  /// "host", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", or with SVE vectors of a fixed length
+  /// "host", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", or with SVE vectors of one length
   /// "aarch64+sve128", "aarch64+sve256" or "aarch64+sve512". The error for another name lists them.
   static llvm::Expected<CPUTarget> named(llvm::StringRef name);
   static std::vector<llvm::StringRef> names();
