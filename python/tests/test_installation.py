@@ -9,7 +9,7 @@ STANDARD_LIBRARY = {"std", "transforms"}
 
 def test_every_module_is_installed_and_no_other():
     binaries = {path.relative_to(INSTALLED) for path in INSTALLED.glob("*.so*")}
-    binaries |= {path.relative_to(INSTALLED) for path in INSTALLED.glob("bin/*")}
+    binaries |= {path.relative_to(INSTALLED) for path in INSTALLED.glob("bin/*/*")}
     rules = {path for path in files(REPOSITORY / "rules") if path.parts[0] not in STANDARD_LIBRARY}
     expected = files(REPOSITORY / "python" / "updraft")
     expected |= {"rules" / path for path in rules if path.suffix == ".upd"}

@@ -53,10 +53,28 @@ def adapters() -> list[str]:
     return sorted(versions, key=lambda version: [int(part) for part in version.split(".")])
 
 
+def version_of(torch: str) -> str:
+    """The part of torch's version that an adapter is for.
+
+    >>> version_of("2.15.0+cpu")
+    '2.15'
+    """
+    return ".".join(torch.split(".")[:2])
+
+
+def all_of(versions: Sequence[str]) -> str:
+    """Versions as text.
+
+    >>> all_of(["2.13", "2.14", "2.15"])
+    '2.13, 2.14 and 2.15'
+    """
+    return " and ".join(filter(None, [", ".join(versions[:-1]), versions[-1]]))
+
+
 def other_torch(versions: Sequence[str], torch: str) -> str:
     """A note if there are adapters, but none for the installed torch."""
     return (
-        f"this build of Updraft supports torch {' and '.join(versions)}, but torch {torch} is "
+        f"this build of Updraft supports torch {all_of(versions)}, but torch {torch} is "
         "installed; rebuild Updraft with this torch"
     )
 
@@ -93,7 +111,7 @@ def _torch(info: dict[str, Any]) -> str:
     built = f"adapter for {', '.join(adapters)}" if adapters else "built without an adapter"
     if torch is None:
         return f"not installed ({built})"
-    fits = ".".join(torch.split(".")[:2]) in adapters
+    fits = version_of(torch) in adapters
     return f"{torch} ({built})" if fits else f"{torch} ({built}: does not fit)"
 
 

@@ -11,34 +11,35 @@ import sys
 from importlib import util
 from pathlib import Path
 
-from .info import adapters, installed, other_torch
+from .info import adapters, installed, other_torch, version_of
 
 _PACKAGE = Path(__file__).resolve().parent
 _UNUSABLE = 2  # the worker's exit code if a library can't be loaded
 
 
-def _problem() -> str | None:
-    """The reason why the worker can't run here, or None."""
-    versions, torch = adapters(), installed("torch")
+def _problem(torch: str | None) -> str | None:
+    """The reason why the worker can't run beside this version of torch, or None."""
+    versions = adapters()
     if not versions:
         return (
             "this build of Updraft has no worker: it was built without torch; install torch, then "
-            "`pip install --no-build-isolation --force-reinstall` Updraft"
+            "`pip install --force-reinstall --no-deps` Updraft"
         )
     if torch is None:
         return f"the worker needs torch {' or '.join(versions)}, but torch is not installed"
-    if ".".join(torch.split(".")[:2]) not in versions:
+    if version_of(torch) not in versions:
         return other_torch(versions, torch)
     return None
 
 
 def main() -> int:
     """Replaces this process with the worker. Returns only if it can't run."""
-    problem = _problem()
-    if problem:
+    torch = installed("torch")
+    problem = _problem(torch)
+    if torch is None or problem:
         print(f"error: {problem}", file=sys.stderr)
         return _UNUSABLE
-    program = _PACKAGE / "bin" / "updraft-torch-worker"
+    program = _PACKAGE / "bin" / f"torch-{version_of(torch)}" / "updraft-torch-worker"
     [library] = _PACKAGE.glob("libupdraft.so*")
     spec = util.find_spec("torch")  # doesn't import torch
     assert spec is not None and spec.origin is not None

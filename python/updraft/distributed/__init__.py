@@ -11,6 +11,9 @@
 Start it with `torchrun`. `docs/distributed.md` has the details.
 """
 
+from .. import torch_presence  # noqa: F401  (before the modules that import torch)
+
+# isort: split
 from . import autograd, backend
 from .calls import remote_async_call, remote_sync_call
 from .cloning import module_clone

@@ -11,6 +11,9 @@ Every other rule of the package has a class too: `Lion`, `LAMB`, … (`updraft.s
 
 from typing import TYPE_CHECKING
 
+from .. import torch_presence  # noqa: F401  (before the modules that import torch)
+
+# isort: split
 from .conversion import convert
 from .lbfgs import LBFGS
 from .muon import Muon

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from .. import _updraft
-from ..info import adapter_path, adapters, other_torch
+from ..info import adapter_path, adapters, other_torch, version_of
 
 
 def load() -> ctypes.PyDLL:
@@ -17,7 +17,7 @@ def load() -> ctypes.PyDLL:
     Raises:
         ImportError: the adapter doesn't exist or can't be loaded.
     """
-    version = ".".join(torch.__version__.split(".")[:2])
+    version = version_of(torch.__version__)
     library = adapter_path(version)
     if not library.exists():
         versions = adapters()
@@ -25,8 +25,7 @@ def load() -> ctypes.PyDLL:
             raise ImportError(other_torch(versions, torch.__version__))
         raise ImportError(
             f"this build of Updraft has no adapter for torch {torch.__version__}: it was built "
-            "without torch; install torch, then `pip install --no-build-isolation "
-            "--force-reinstall` Updraft"
+            "without torch; install torch, then `pip install --force-reinstall --no-deps` Updraft"
         )
     try:
         torch.ops.load_library(library)
