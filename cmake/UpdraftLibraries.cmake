@@ -44,6 +44,8 @@ function(updraft_add_shared_library target output exported components library)
   install(EXPORT Updraft${exported}Targets NAMESPACE Updraft::
     DESTINATION "${UPDRAFT_CMAKE_DESTINATION}" COMPONENT ${dev})
   set(UPDRAFT_OUTPUT ${output})
+  # A package manager may choose another prefix than the one of the build.
+  file(RELATIVE_PATH UPDRAFT_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
   configure_file("${PROJECT_SOURCE_DIR}/cmake/updraft.pc.in" ${output}.pc @ONLY)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${output}.pc"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT ${dev})

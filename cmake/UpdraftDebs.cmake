@@ -1,0 +1,51 @@
+# The .deb packages that `cpack -G DEB` makes in the build directory: one for each install component.
+
+include(UpdraftLibraries)
+set(UPDRAFT_RUNTIME_DEB "libupdraft-runtime${UPDRAFT_SOVERSION}")
+set(UPDRAFT_COMPILER_DEB libupdraft-compiler)
+set(UPDRAFT_DEV_DEB libupdraft-dev)
+set(UPDRAFT_TOOLS_DEB updraft-tools)
+
+# updraft_deb(COMPONENT SECTION DEPENDS SUMMARY TEXT): the package of a component, with the licence.
+# DEPENDS is added to what dpkg-shlibdeps finds.
+function(updraft_deb component section depends summary text)
+  string(TOUPPER ${component} upper)
+  set(name "${UPDRAFT_${upper}_DEB}")
+  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${section} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${depends}" PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_DESCRIPTION "${summary}\n${text}" PARENT_SCOPE)
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" RENAME copyright
+    DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/${name}" COMPONENT ${component})
+endfunction()
+
+set(this_version "(= ${PROJECT_VERSION})")
+updraft_deb(runtime libs ""
+  "optimizer update rules as compiled kernels: runtime library"
+  "The library loads packages of compiled rules and steps tensors with them. It has no compiler.")
+updraft_deb(compiler libdevel "${UPDRAFT_DEV_DEB} ${this_version}"
+  "optimizer update rules as compiled kernels: library with the compiler"
+  "The library compiles rules in the process. LLVM is part of it. The package also has the files for building with it.")
+updraft_deb(dev libdevel "${UPDRAFT_RUNTIME_DEB} ${this_version}"
+  "optimizer update rules as compiled kernels: development files"
+  "Headers, the static runtime library, and packages for CMake and pkg-config.")
+updraft_deb(tools devel ""
+  "optimizer update rules as compiled kernels: tools"
+  "updraftc compiles and packs rules, updraft-run applies them to files, updraft-opt runs compiler passes, updraft-format formats rules, and updraft-lsp serves editors.")
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_COMPONENTS_ALL runtime compiler dev tools)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_OUTPUT_FILE_PREFIX "${PROJECT_BINARY_DIR}/debs")
+set(CPACK_PACKAGE_VENDOR "the Updraft developers")
+set(CPACK_PACKAGE_CONTACT "the Updraft developers")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+# It packs what is built instead of building the tests too.
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
+include(CPack)
