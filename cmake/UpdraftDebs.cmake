@@ -4,6 +4,7 @@ include(UpdraftLibraries)
 set(UPDRAFT_RUNTIME_DEB "libupdraft-runtime${UPDRAFT_SOVERSION}")
 set(UPDRAFT_COMPILER_DEB libupdraft-compiler)
 set(UPDRAFT_DEV_DEB libupdraft-dev)
+set(UPDRAFT_DIALECT_DEB libupdraft-dialect-dev)
 set(UPDRAFT_TOOLS_DEB updraft-tools)
 
 # updraft_deb(COMPONENT SECTION DEPENDS SUMMARY TEXT): the package of a component, with the licence.
@@ -29,12 +30,15 @@ updraft_deb(compiler libdevel "${UPDRAFT_DEV_DEB} ${this_version}"
 updraft_deb(dev libdevel "${UPDRAFT_RUNTIME_DEB} ${this_version}"
   "optimizer update rules as compiled kernels: development files"
   "Headers, the static runtime library, and packages for CMake and pkg-config.")
+updraft_deb(dialect libdevel "${UPDRAFT_DEV_DEB} ${this_version}, libmlir-22-dev, mlir-22-tools"
+  "optimizer update rules as compiled kernels: MLIR dialect"
+  "Headers, TableGen files, static libraries and the reference of the dialect, for passes that are built elsewhere.")
 updraft_deb(tools devel ""
   "optimizer update rules as compiled kernels: tools"
   "updraftc compiles and packs rules, updraft-run applies them to files, updraft-opt runs compiler passes, updraft-format formats rules, and updraft-lsp serves editors.")
 
 set(CPACK_GENERATOR DEB)
-set(CPACK_COMPONENTS_ALL runtime compiler dev tools)
+set(CPACK_COMPONENTS_ALL runtime compiler dev dialect tools)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

@@ -27,6 +27,11 @@ if(UPDRAFT_BUILD_COMPILER)
   set(LLVM_LIBRARY_OUTPUT_INTDIR "${PROJECT_BINARY_DIR}/lib")
 endif()
 
+# libupdraft.so, with LLVM in it, brings zstd: wheels go to systems that lack the library.
+if(TARGET zstd::libzstd_shared AND zstd_STATIC_LIBRARY)
+  set_target_properties(zstd::libzstd_shared PROPERTIES IMPORTED_LOCATION "${zstd_STATIC_LIBRARY}")
+endif()
+
 find_package(Threads REQUIRED)
 updraft_require(fmt 9.1 libfmt-dev)
 updraft_require(nlohmann_json 3.11 nlohmann-json3-dev)

@@ -1,7 +1,7 @@
 # The libraries that are installed for C and C++ programs, and their CMake and pkg-config packages.
 #
 # Install components: `runtime` is libupdraft-runtime.so; `dev` the headers, the static library, and
-# what CMake and pkg-config need; `compiler` is libupdraft.so.
+# what CMake and pkg-config need; `compiler` is libupdraft.so; `tools` and `dialect` are declared elsewhere.
 include(UpdraftStaticClosure)
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)

@@ -33,7 +33,7 @@ function(updraft_add_library name)
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC ${arg_LINK})
   # For a project that has this one as a subdirectory.
-  target_include_directories(${name} INTERFACE "${PROJECT_SOURCE_DIR}/include")
+  target_include_directories(${name} INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
   if(arg_MLIR)
     updraft_reuse_precompiled_header(${name} updraft_mlir_pch)
   endif()
