@@ -30,7 +30,7 @@ updraft_deb(compiler libdevel "${UPDRAFT_DEV_DEB} ${this_version}"
 updraft_deb(dev libdevel "${UPDRAFT_RUNTIME_DEB} ${this_version}"
   "optimizer update rules as compiled kernels: development files"
   "Headers, the static runtime library, and packages for CMake and pkg-config.")
-updraft_deb(dialect libdevel "${UPDRAFT_DEV_DEB} ${this_version}, libmlir-22-dev, mlir-22-tools"
+updraft_deb(dialect libdevel "${UPDRAFT_DEV_DEB} ${this_version}, libmlir-22-dev, mlir-22-tools, llvm-22-dev"
   "optimizer update rules as compiled kernels: MLIR dialect"
   "Headers, TableGen files, static libraries and the reference of the dialect, for passes that are built elsewhere.")
 updraft_deb(tools devel ""
