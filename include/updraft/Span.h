@@ -16,6 +16,10 @@ inline namespace v1 {
 /// A pointer and a number of elements. It owns nothing: the elements must outlive it.
 template <typename T> class Span {
 public:
+  using value_type = std::remove_cv_t<T>;
+  using iterator = T *;
+  using const_iterator = const T *;
+
   Span() = default;
   Span(T *data, size_t size) : first(data), count(size) {}
 

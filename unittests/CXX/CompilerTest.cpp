@@ -1,0 +1,64 @@
+//===- CompilerTest.cpp - updraft/Compiler.h --------------------------------------------------===//
+
+#include "updraft/Compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace updraft;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+namespace {
+
+constexpr std::string_view descent = "rule Descent(lr = 0.5) {\n"
+                                     "  update(param, grad) {\n"
+                                     "    next param = param - lr * grad\n"
+                                     "  }\n"
+                                     "}\n";
+
+TEST(Compiler, CompilesTextAndFiles) {
+  CompileOptions options;
+  options.cacheDir = "";
+  const Rule rule = compile(descent, options).value();
+  EXPECT_EQ(rule.name(), "Descent");
+  options.settings = {{"momentum", "0.9"}, {"nesterov", "true"}};
+  options.storage = {{"state", "bf16"}};
+  options.numerics = "torch";
+  const Rule sgd = compileFile(UPDRAFT_RULES_DIR "/sgd.upd", options).value();
+  EXPECT_EQ(sgd.numerics(), "torch");
+  ASSERT_EQ(sgd.states().size(), 1u);
+  EXPECT_EQ(sgd.states()[0].dtype, UPD_BF16);
+  EXPECT_EQ(sgd.statics()[0].value, "true");
+}
+
+TEST(Compiler, PassesTheOtherOptions) {
+  CompileOptions options;
+  options.cacheDir = "";
+  options.rule = "Second";
+  options.tensors = UPD_VECTORS;
+  const std::string source = std::string(descent) + "rule Second() {\n"
+                                                    "  update(param, grad) {\n"
+                                                    "    next param = grad\n"
+                                                    "  }\n"
+                                                    "}\n";
+  EXPECT_EQ(compile(source, options)->name(), "Second");
+  options.target = "nvptx:sm_80";
+  EXPECT_EQ(compile(source, options)->target(), "nvptx:sm_80");
+}
+
+TEST(Compiler, ReportsErrors) {
+  const Result<Rule> wrong = compile("rule R( {", {}, "r.upd");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, UPD_COMPILE_ERROR);
+  EXPECT_THAT(wrong.error().message, StartsWith("r.upd:1:9: error: "));
+  const Result<Rule> missing = compileFile("none.upd");
+  EXPECT_EQ(missing.error().message, "cannot read `none.upd`: No such file or directory");
+}
+
+TEST(Compiler, EmitsStages) {
+  EXPECT_THAT(emit(descent, "updraft").value(), HasSubstr("updraft.rule @Descent"));
+  EXPECT_EQ(emit(descent, "soup").error().code, UPD_INVALID_ARGUMENT);
+}
+
+} // namespace
