@@ -43,6 +43,7 @@ struct Work {
 
 std::vector<Work> stepWorks();
 std::vector<Work> rowWorks();
+std::vector<Work> interfaceWorks();
 std::vector<Work> compileWorks();
 std::vector<Work> threadWorks();
 std::vector<Work> pythonStepWorks();

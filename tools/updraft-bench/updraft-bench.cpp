@@ -43,7 +43,7 @@ struct Options {
 
 std::vector<Work> allWorks() {
   std::vector<Work> works = stepWorks();
-  for (auto more : {rowWorks(), threadWorks(), compileWorks(), pythonStepWorks(),
+  for (auto more : {rowWorks(), interfaceWorks(), threadWorks(), compileWorks(), pythonStepWorks(),
                     pythonProcessWorks(), distributedWorks()})
     std::move(more.begin(), more.end(), std::back_inserter(works));
   return works;
