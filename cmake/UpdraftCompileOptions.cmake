@@ -21,6 +21,12 @@ endif()
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -ffunction-sections -fdata-sections)
 add_link_options(-fuse-ld=lld -Wl,--gc-sections)
 
+if(CMAKE_BUILD_TYPE STREQUAL "MinSizeRel")
+  # Fat objects also have machine code, so that any linker can use the static library.
+  add_compile_options(-flto -ffat-lto-objects)
+  add_link_options(-flto -Wl,--fat-lto-objects,--icf=all)
+endif()
+
 foreach(sanitizer IN LISTS UPDRAFT_SANITIZE)
   add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${sanitizer})

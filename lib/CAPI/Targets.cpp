@@ -29,11 +29,11 @@ llvm::Expected<std::string> capi::targetNamed(llvm::StringRef name) {
   if (!rest.empty() && (!rest.consume_front(":") || rest.getAsInteger(10, index) || index < 0))
     return makeError(UPD_INVALID_ARGUMENT, "unknown target `" + name.str() +
                                                "`; a GPU is `cuda`, or `cuda:1` with its number");
-  std::shared_ptr<cuda::CudaDevice> device;
-  if (runtime::Status status = openCuda(index, device); !status.ok())
+  GPU gpu;
+  if (runtime::Status status = findGPU(index, gpu); !status.ok())
     return makeError(status.code(), status.message());
-  auto target = GPUTarget::forCapability(device->computeMajor(), device->computeMinor());
+  auto target = GPUTarget::forCapability(gpu.major, gpu.minor);
   if (!target)
-    return makeError(UPD_UNSUPPORTED, device->name() + ": " + llvm::toString(target.takeError()));
+    return makeError(UPD_UNSUPPORTED, gpu.name + ": " + llvm::toString(target.takeError()));
   return target->name;
 }

@@ -5,8 +5,11 @@
 
 #include "runtime/base/EmulatorDevice.h"
 #include "runtime/base/Kernels.h"
-#include "runtime/cuda/CudaDevice.h"
+#include "runtime/optimizer/Optimizer.h"
 #include "runtime/optimizer/TensorDevice.h"
+
+#include <memory>
+#include <string>
 
 namespace updraft::capi {
 
@@ -18,10 +21,23 @@ inline upd_device deviceOf(const runtime::Kernels &kernels) {
   return kernels.gpu.ptx.empty() ? runtime::emulatorDevice : UPD_CUDA;
 }
 
-/// Opens the GPU with this number, or an emulator, for the kernels of a rule.
-runtime::Status openDevice(const runtime::Kernels &kernels, int index,
-                           std::shared_ptr<gpu::Device> &device);
-runtime::Status openCuda(int index, std::shared_ptr<cuda::CudaDevice> &device);
+/// A GPU of this machine. Its compute capability is `major`.`minor`.
+struct GPU {
+  std::string name;
+  int major = 0;
+  int minor = 0;
+};
+
+// The functions below return UPD_UNSUPPORTED in a build without GPUs (UPDRAFT_CUDA).
+
+/// Describes the GPU with this number.
+runtime::Status findGPU(int index, GPU &gpu);
+
+/// Creates an optimizer on a GPU, or on an emulator if the kernels are for one.
+runtime::Status createOnDevice(runtime::TensorDevice where,
+                               std::shared_ptr<const runtime::Kernels> kernels,
+                               const upd_group *groups, size_t groupCount, const upd_pool *pool,
+                               std::unique_ptr<runtime::Optimizer> &result);
 
 } // namespace updraft::capi
 

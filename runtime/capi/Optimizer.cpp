@@ -6,7 +6,6 @@
 #include "runtime/capi/Handles.h"
 #include "runtime/capi/Report.h"
 #include "runtime/cpu/CpuOptimizer.h"
-#include "runtime/gpu/DeviceOptimizer.h"
 
 using namespace updraft;
 using capi::nullArgument;
@@ -40,11 +39,7 @@ static runtime::Status create(std::shared_ptr<const runtime::Kernels> kernels,
   const runtime::TensorDevice where = deviceFor(*kernels, groups, groupCount);
   if (where.isCpu())
     return runtime::CpuOptimizer::create(kernels, groups, groupCount, pool, result);
-  std::shared_ptr<gpu::Device> device;
-  if (runtime::Status status = capi::openDevice(*kernels, where.index, device); !status.ok())
-    return status;
-  return gpu::DeviceOptimizer::create(std::move(device), where, std::move(kernels), groups,
-                                      groupCount, pool, result);
+  return capi::createOnDevice(where, std::move(kernels), groups, groupCount, pool, result);
 }
 
 upd_status upd_optimizer_create(upd_rule *rule, const upd_group *groups, size_t group_count,

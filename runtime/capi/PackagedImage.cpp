@@ -25,11 +25,10 @@ static Status findForDevice(const Package &package, uint32_t variant, std::strin
       return runtime::invalidArgument("unknown target `" + std::string(target) +
                                       "`; a GPU is `cuda`, or `cuda:1` with its number");
   }
-  std::shared_ptr<cuda::CudaDevice> device;
-  if (Status status = capi::openCuda(index, device); !status.ok())
+  capi::GPU gpu;
+  if (Status status = capi::findGPU(index, gpu); !status.ok())
     return status;
-  return package::findForGPU(package, variant,
-                             uint32_t(10 * device->computeMajor() + device->computeMinor()), image);
+  return package::findForGPU(package, variant, uint32_t(10 * gpu.major + gpu.minor), image);
 }
 
 Status capi::findImage(const Package &package, const char *variantName, const char *target,

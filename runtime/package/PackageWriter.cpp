@@ -5,6 +5,7 @@
 #include "runtime/package/Digest.h"
 #include "runtime/package/Signature.h"
 
+#include <cstddef>
 #include <cstring>
 
 using namespace updraft;
