@@ -21,6 +21,8 @@ struct PackageOptions {
   /// The text of a PEM file with a public Ed25519 key. A package without a valid signature by this
   /// key is refused.
   std::optional<std::string> requiredKey;
+  /// The name of a package in memory, for messages.
+  std::string name = "<buffer>";
 };
 
 /// A file of `updraftc pack`, or the same in memory. It never changes. Errors are those of the
@@ -54,6 +56,12 @@ public:
   /// The description as JSON: the rule, its options, targets, variants and interfaces.
   std::string_view info() const { return detail::viewOf(upd_package_info(get())); }
 
+  /// The text of the rule's file (`index` 0) and of the files that it imports; empty behind the
+  /// last.
+  std::string_view source(size_t index = 0) const {
+    return detail::viewOf(upd_package_source(get(), index));
+  }
+
   /// The names of the variants, as in `updraftc pack --storage`.
   std::vector<std::string_view> variants() const {
     std::vector<std::string_view> result;
@@ -80,6 +88,7 @@ private:
   static upd_package_options get(const PackageOptions &options) {
     upd_package_options result{};
     result.struct_size = sizeof(result);
+    result.name = options.name.c_str();
     result.required_key = options.requiredKey ? options.requiredKey->c_str() : nullptr;
     return result;
   }

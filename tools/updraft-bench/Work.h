@@ -44,6 +44,7 @@ struct Work {
 std::vector<Work> stepWorks();
 std::vector<Work> rowWorks();
 std::vector<Work> interfaceWorks();
+std::vector<Work> packageWorks();
 std::vector<Work> compileWorks();
 std::vector<Work> threadWorks();
 std::vector<Work> pythonStepWorks();
