@@ -39,6 +39,8 @@ namespace detail {
 /// The options for the C API. They point into the CompileOptions.
 struct OptionsForC {
   explicit OptionsForC(const CompileOptions &from) {
+    settings.reserve(from.settings.size());
+    storage.reserve(from.storage.size());
     for (const CompileOptions::Setting &setting : from.settings)
       settings.push_back({setting.name.c_str(), setting.value.c_str()});
     for (const CompileOptions::Storage &type : from.storage)

@@ -198,7 +198,7 @@ private:
                                                std::to_string(group.names.size()) +
                                                " names; give one name for each parameter, or none"};
       hypers.push_back(detail::hypersOf(group.hypers));
-      names.emplace_back();
+      names.emplace_back().reserve(group.names.size());
       for (const std::string &name : group.names)
         names.back().push_back(name.c_str());
       list.push_back({group.params.data(), group.names.empty() ? nullptr : names.back().data(),
@@ -216,7 +216,7 @@ private:
   // Keeps the function of the pool until the optimizer is released.
   struct Release {
     std::shared_ptr<ThreadPool> pool;
-    void operator()(upd_optimizer *optimizer) const { upd_optimizer_release(optimizer); }
+    void operator()(upd_optimizer *owned) const { upd_optimizer_release(owned); }
   };
   std::unique_ptr<upd_optimizer, Release> optimizer;
 };

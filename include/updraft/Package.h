@@ -94,7 +94,7 @@ private:
   }
 
   struct Release {
-    void operator()(upd_package *package) const { upd_package_release(package); }
+    void operator()(upd_package *owned) const { upd_package_release(owned); }
   };
   std::unique_ptr<upd_package, Release> package;
 };

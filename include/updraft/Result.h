@@ -8,8 +8,9 @@
 // throws if there is no memory.
 //
 // Handles. Package, Rule and Optimizer own an object of the C API and release it. They can be moved
-// but not copied. After a move, functions that can fail return an error, and the others return
-// empty values. Threads may share a Package or Rule. One thread at a time may use an Optimizer.
+// but not copied. A handle is empty after a move or default construction: functions that can fail
+// return an error, and the others return empty values. Threads may share a Package or Rule. One
+// thread at a time may use an Optimizer.
 //
 // Texts. A std::string_view that a handle returns is valid as long as the handle's object, and
 // ends with a null character.

@@ -103,7 +103,7 @@ public:
 
 private:
   struct Release {
-    void operator()(upd_rule *rule) const { upd_rule_release(rule); }
+    void operator()(upd_rule *owned) const { upd_rule_release(owned); }
   };
   std::unique_ptr<upd_rule, Release> rule;
 };

@@ -15,7 +15,7 @@ inline namespace v1 {
 /// the call returns.
 class PoolTask {
 public:
-  PoolTask(void (*task)(void *, int32_t), void *context) : task(task), context(context) {}
+  PoolTask(void (*function)(void *, int32_t), void *argument) : task(function), context(argument) {}
   void operator()(int32_t index) const { task(context, index); }
 
 private:

@@ -158,12 +158,20 @@ TEST_F(OptimizerTest, ReadsBoundNumbers) {
   EXPECT_NE(matrix[0], 1);
 }
 
-TEST_F(OptimizerTest, ReportsErrorsAfterAMove) {
-  Optimizer moved = std::move(optimizer);
-  ASSERT_TRUE(moved.step(grads));
-  EXPECT_EQ(optimizer.step(grads).error().message, "optimizer is null");
-  EXPECT_EQ(optimizer.hyper(0, "lr").error().message, "optimizer is null");
-  EXPECT_EQ(optimizer.paramCount(), 0u);
+TEST_F(OptimizerTest, MayBeMoved) {
+  Optimizer other = std::move(optimizer);
+  ASSERT_TRUE(other.step(grads));
+  optimizer = std::move(other);
+  ASSERT_TRUE(optimizer.step(grads));
+  EXPECT_EQ(*optimizer.stepCount(0), 2);
+}
+
+TEST_F(OptimizerTest, MayBeEmpty) {
+  Optimizer empty;
+  EXPECT_EQ(empty.step(grads).error().message, "optimizer is null");
+  EXPECT_EQ(empty.hyper(0, "lr").error().message, "optimizer is null");
+  EXPECT_EQ(empty.paramCount(), 0u);
+  EXPECT_EQ(Optimizer::create(Rule(), {}).error().message, "rule is null");
 }
 
 } // namespace

@@ -24,6 +24,7 @@ ThreadPool newThreads(Counts &counts) {
   return ThreadPool(4, [&counts](int32_t count, PoolTask task) {
     ++counts.calls;
     std::vector<std::thread> threads;
+    threads.reserve(count);
     for (int32_t i = 0; i < count; ++i)
       threads.emplace_back([=, &counts] {
         ++counts.tasks;
