@@ -1,7 +1,7 @@
 /*===- updraft-c/rule.h - Compiled rules ------------------------------------------*- C -*-===*
- * Describes a compiled rule, which comes from the compiler (updraft-c/compiler.h) or from a package
- * (updraft-c/package.h). Any thread may call these functions. A upd_rule is immutable, and threads
- * may share it.
+ * Describes a compiled rule, which comes from the compiler (updraft-c/compiler.h), from a package
+ * (updraft-c/package.h) or from the program (updraft-c/linked_rule.h). Any thread may call these
+ * functions. A upd_rule is immutable, and threads may share it.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_RULE_H
 #define UPDRAFT_C_RULE_H
@@ -32,7 +32,8 @@ typedef enum upd_origin UPD_INT32 {
   UPD_COMPILED = 0,
   UPD_FROM_MEMORY = 1, /* compiled before in this process */
   UPD_FROM_DISK = 2,   /* the disk cache */
-  UPD_FROM_PACKAGE = 3
+  UPD_FROM_PACKAGE = 3,
+  UPD_LINKED = 4 /* the program contains it */
 } upd_origin;
 
 /* The functions below return null, 0 or the first value of an enum for a null rule or an index out

@@ -3,11 +3,13 @@
 #include "Compilation.h"
 
 #include "CUDATools.h"
+#include "LinkRecord.h"
 #include "MemoryCheck.h"
 #include "PlanSize.h"
 #include "Reproducer.h"
 #include "RuleDescription.h"
 #include "SecondHalf.h"
+#include "TypedHeader.h"
 #include "Updraft/Transforms/SharedReductions.h"
 #include "runtime/base/RuleChecks.h"
 #include "updraft/Driver/StatusError.h"
@@ -101,6 +103,14 @@ llvm::Error Compilation::schedule() {
   return llvm::Error::success();
 }
 
+llvm::Error Compilation::printHeader(llvm::raw_ostream &os) {
+  runtime::RuleInterface rule;
+  if (!runtime::RuleInterface::read(descriptor, rule).ok())
+    return internalError("header", "");
+  os << typedHeader(rule, request.link);
+  return llvm::Error::success();
+}
+
 llvm::Error Compilation::lowerToLoops() {
   if (!request.gpu)
     return run(tools.toLoops, "loops");
@@ -179,6 +189,8 @@ llvm::Error Compilation::translate() {
 }
 
 llvm::Expected<std::string> Compilation::object() {
+  if (!request.link.name.empty())
+    addLinkRecord(*llvmModule, request.link.name, request.target.name, descriptor);
   auto bytes = tools.generator->emitObject(*llvmModule);
   if (!bytes)
     return bytes.takeError();

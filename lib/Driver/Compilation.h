@@ -42,6 +42,8 @@ public:
   llvm::Error printTorch(llvm::raw_ostream &os);
   /// Lowers to `updraft.plan`.
   llvm::Error schedule();
+  /// Prints a C header for the rule, which is scheduled.
+  llvm::Error printHeader(llvm::raw_ostream &os);
   llvm::Error lowerToLoops();
   llvm::Error lowerToKernels();
   llvm::Error lowerToNVVM() { return run(toolchain.toNVVM, "nvvm"); }

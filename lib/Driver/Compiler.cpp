@@ -8,6 +8,7 @@
 #include "MemoryCheck.h"
 #include "Toolchain.h"
 #include "updraft/Driver/ForkDelay.h"
+#include "updraft/Driver/LinkNames.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/Frontend.h"
 #include "llvm/ADT/STLExtras.h"
@@ -94,6 +95,9 @@ llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw
   ForkDelay delay;
   if (llvm::Error error = checkStage(request, stage, [](Stage) { return true; }))
     return error;
+  if (stage == Stage::Header || !request.link.name.empty())
+    if (llvm::Error error = checkLink(request))
+      return error;
   auto program = parse(request);
   if (!program)
     return program.takeError();
@@ -121,6 +125,8 @@ llvm::Error Compiler::emit(const CompileRequest &request, Stage stage, llvm::raw
         return error;
   if (llvm::Error error = compilation.checkDump())
     return error;
+  if (stage == Stage::Header)
+    return compilation.printHeader(os);
   if (stage < Stage::LLVM || stage == Stage::Kernels || stage == Stage::NVVM) {
     compilation.printModule(os);
     return llvm::Error::success();

@@ -7,9 +7,9 @@
 using namespace updraft;
 
 llvm::ArrayRef<llvm::StringRef> updraft::stageNames() {
-  static constexpr llvm::StringRef names[] = {"ast",  "updraft", "torch", "schedule", "loops",
-                                              "llvm", "asm",     "obj",   "gpu",      "nvvm",
-                                              "ptx",  "cubin",   "sass"};
+  static constexpr llvm::StringRef names[] = {"ast",   "updraft", "torch", "schedule", "header",
+                                              "loops", "llvm",    "asm",   "obj",      "gpu",
+                                              "nvvm",  "ptx",     "cubin", "sass"};
   return names;
 }
 

@@ -5,8 +5,10 @@
 #include "ImageLinker.h"
 #include "Sample.h"
 #include "runtime/base/RuleInterface.h"
+#include "runtime/package/Machine.h"
 #include "runtime/package/PackageWriter.h"
 #include "updraft/Driver/Compiler.h"
+#include "updraft/Driver/FunctionNames.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Driver/Version.h"
 #include "llvm/ADT/StringExtras.h"
@@ -54,25 +56,8 @@ TargetLevel levelOf(const CompileRequest &request) {
     llvm::StringRef(request.gpu->architecture).drop_front(3).getAsInteger(10, capability);
     return {UPD_NVPTX, capability};
   }
-  llvm::StringRef name = request.target.name;
-  uint32_t level = 0;
-  if (name.consume_front("x86-64-v")) {
-    name.getAsInteger(10, level);
-    return {UPD_X86_64, level};
-  }
-  if (name.consume_front("aarch64+sve"))
-    name.getAsInteger(10, level);
-  return {UPD_AARCH64, level};
-}
-
-/// The functions of an image, in the order of the format.
-std::vector<std::string> functionsOf(const runtime::RuleInterface &rule) {
-  std::vector<std::string> names{rule.name + "_initial", rule.name + "_validate"};
-  for (const runtime::PlanInterface &plan : rule.plans)
-    for (const runtime::StageInterface &stage : plan.sequence)
-      names.push_back(plan.prefix + (stage.isSweep ? "_sweep" : "_prologue") +
-                      std::to_string(stage.index));
-  return names;
+  const auto machine = package::Machine::named(request.target.name);
+  return {machine->architecture, machine->level};
 }
 
 std::string Packager::nameOf(const Storage &storage) {

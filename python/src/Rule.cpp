@@ -162,6 +162,8 @@ const char *Rule::origin() const {
     return "disk";
   case UPD_FROM_PACKAGE:
     return "package";
+  case UPD_LINKED:
+    return "linked";
   }
   return "unknown";
 }

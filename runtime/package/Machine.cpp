@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #if defined(__aarch64__)
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -43,4 +45,22 @@ std::string Machine::name() const {
   if (architecture == UPD_X86_64)
     return fmt::format("x86-64-v{}", level);
   return level == 0 ? "aarch64" : fmt::format("aarch64+sve{}", level);
+}
+
+std::optional<Machine> Machine::named(std::string_view name) {
+  Machine machine{UPD_AARCH64, 0};
+  if (name == "aarch64")
+    return machine;
+  std::string_view prefix = "aarch64+sve";
+  if (!name.starts_with(prefix)) {
+    prefix = "x86-64-v";
+    machine.architecture = UPD_X86_64;
+  }
+  if (!name.starts_with(prefix))
+    return std::nullopt;
+  const char *end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + prefix.size(), end, machine.level);
+  if (parsed.ec != std::errc() || parsed.ptr != end)
+    return std::nullopt;
+  return machine;
 }

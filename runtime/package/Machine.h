@@ -5,7 +5,9 @@
 
 #include "updraft-c/package_format.h"
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace updraft::package {
 
@@ -27,7 +29,19 @@ struct Machine {
 
   /// As in `updraftc --target`: "x86-64-v3", "aarch64+sve256".
   std::string name() const;
+
+  /// The inverse of `name`; nothing for another text.
+  static std::optional<Machine> named(std::string_view name);
 };
+
+/// Returns the code of the highest level for which `fits` returns true, or null if there is none.
+template <typename Codes, typename Fits> auto newest(const Codes &codes, Fits fits) {
+  const typename Codes::value_type *found = nullptr;
+  for (const auto &code : codes)
+    if (fits(code) && (!found || code.level > found->level))
+      found = &code;
+  return found;
+}
 
 } // namespace updraft::package
 

@@ -3,6 +3,7 @@
 #include "runtime/package/PackagedRule.h"
 
 #include "runtime/package/CodeImage.h"
+#include "runtime/package/KernelFunctions.h"
 #include "runtime/package/Machine.h"
 
 #include <fmt/format.h>
@@ -34,14 +35,11 @@ Status package::findVariant(const Package &package, const char *name, uint32_t &
       fmt::format("package `{}` has no variant `{}`; there is {}", package.name(), name, list));
 }
 
-/// Returns the image of the highest level for which `fits` returns true.
+/// Returns the newest image of the variant for which `fits` returns true.
 template <typename Fits>
 static const Image *best(const Package &package, uint32_t variant, Fits fits) {
-  const Image *found = nullptr;
-  for (const Image &image : package.images())
-    if (image.variant == variant && fits(image) && (!found || image.level > found->level))
-      found = &image;
-  return found;
+  return newest(package.images(),
+                [&](const Image &image) { return image.variant == variant && fits(image); });
 }
 
 Status package::findForHost(const Package &package, uint32_t variant, const Image *&image) {
@@ -81,11 +79,9 @@ Status package::findTarget(const Package &package, uint32_t variant, const char 
 }
 
 /// Sets the functions of the kernels to those of an image of a CPU. `host` is its interface.
-static Status setFunctions(const Package &package, const Image &image,
-                           const runtime::RuleInterface &host, runtime::Kernels &kernels) {
-  size_t expected = 2;
-  for (const runtime::PlanInterface &plan : host.plans)
-    expected += plan.sequence.size();
+static Status loadFunctions(const Package &package, const Image &image,
+                            const runtime::RuleInterface &host, runtime::Kernels &kernels) {
+  const size_t expected = functionCount(host);
   if (image.functions.size() != expected)
     return runtime::invalidArgument(
         fmt::format("`{}` is not a valid package: the code for `{}` has {} functions, and its "
@@ -95,21 +91,7 @@ static Status setFunctions(const Package &package, const Image &image,
   if (Status status = CodeImage::load(image, code); !status.ok())
     return status;
   auto next = image.functions.begin();
-  auto take = [&](auto &function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
-        reinterpret_cast<uintptr_t>(code->address(*next++)));
-  };
-  take(kernels.initial);
-  take(kernels.validate);
-  if (kernels.gpu.ptx.empty())
-    for (const runtime::PlanInterface &plan : host.plans) {
-      runtime::PlanFunctions &functions = kernels.plans.emplace_back();
-      for (const runtime::StageInterface &stage : plan.sequence)
-        if (stage.isSweep)
-          take(functions.sweeps.emplace_back());
-        else
-          take(functions.prologues.emplace_back());
-    }
+  setFunctions(host, [&] { return reinterpret_cast<uintptr_t>(code->address(*next++)); }, kernels);
   kernels.code = std::move(code);
   return {};
 }
@@ -126,7 +108,7 @@ Status package::loadKernels(const Package &package, const Image &image,
     return {status.code(), fmt::format("package `{}`: {}", package.name(), status.message())};
   loaded->descriptor = image.descriptor;
   if (image.architecture != UPD_NVPTX) {
-    if (Status status = setFunctions(package, image, interface, *loaded); !status.ok())
+    if (Status status = loadFunctions(package, image, interface, *loaded); !status.ok())
       return status;
     kernels = std::move(loaded);
     return {};
@@ -144,7 +126,7 @@ Status package::loadKernels(const Package &package, const Image &image,
         fmt::format("`{}` is not a valid package: its images for `{}` and `{}` have other states",
                     package.name(), host->target, image.target));
   loaded->gpu.ptx = image.code.substr(0, image.code.size() - 1);
-  if (Status status = setFunctions(package, *host, hostInterface, *loaded); !status.ok())
+  if (Status status = loadFunctions(package, *host, hostInterface, *loaded); !status.ok())
     return status;
   kernels = std::move(loaded);
   return {};

@@ -9,10 +9,12 @@
 #include "tools/options/RuleOptions.h"
 #include "tools/options/StandardStreams.h"
 #include "updraft/Driver/Compiler.h"
+#include "updraft/Driver/LinkNames.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Driver/Version.h"
 #include "updraft/Frontend/Frontend.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -25,6 +27,7 @@ constexpr const char *footer = R"(
 Examples:
   updraftc adamw.upd                          writes adamw.o for this machine's CPU
   updraftc adamw.upd --emit=schedule          prints the sweeps over data
+  updraftc adamw.upd --emit=header --target=x86-64-v3 -o adamw.h    C functions for the rule
   updraftc adamw.upd --emit=asm --target=x86-64-v3 --set amsgrad=true
   updraftc adamw.upd --storage param=bf16,grad=bf16,state=f32 --explain
   updraftc adamw.upd --emit=updraft --locations
@@ -49,6 +52,8 @@ struct Options {
   bool explain = false;
   unsigned vectorBits = 0;
   std::string tensors = "all";
+  std::string name;
+  std::string dependencies;
   Inspection inspection;
 };
 
@@ -58,8 +63,54 @@ int report(llvm::Error error) {
   return exitCodeOf(status);
 }
 
+std::string escapedForMake(llvm::StringRef path) {
+  std::string text;
+  for (char c : path) {
+    if (c == ' ' || c == '#')
+      text += '\\';
+    text += c == '$' ? "$$" : std::string(1, c);
+  }
+  return text;
+}
+
+/// The options of a rule that is linked into a program. Only a header has several targets; the
+/// first stands for all.
+llvm::Expected<CompileRequest> makeRequest(const Options &options) {
+  const bool isHeader = options.emit == "header";
+  llvm::SmallVector<llvm::StringRef> targets{options.target};
+  if (isHeader) {
+    targets.clear();
+    llvm::StringRef(options.target).split(targets, ',');
+  }
+  auto request = options.rule.makeRequest(targets.front());
+  if (!request)
+    return request;
+  request->link.name = options.name;
+  if (isHeader && options.name.empty())
+    request->link.name = linkNameOf(options.rule.file);
+  if (!request->link.name.empty())
+    request->link.targets.assign(targets.begin(), targets.end());
+  return request;
+}
+
+/// Writes the files that the result depends on, as makefiles list them.
+llvm::Error writeDependencies(const Options &options, const std::string &output,
+                              const CompileRequest &request) {
+  auto program = Compiler::parse(request);
+  if (!program)
+    return program.takeError();
+  return writeTo(options.dependencies, [&](llvm::raw_ostream &os) {
+    os << escapedForMake(output) << ":";
+    for (const auto &source : (*program)->files())
+      if (llvm::sys::fs::exists(source->path())) // the standard library is part of updraftc
+        os << " \\\n  " << escapedForMake(source->path());
+    os << '\n';
+    return llvm::Error::success();
+  });
+}
+
 llvm::Error compile(const Options &options) {
-  auto request = options.rule.makeRequest(options.target);
+  auto request = makeRequest(options);
   if (!request)
     return request.takeError();
   request->inspection = options.inspection;
@@ -87,7 +138,11 @@ llvm::Error compile(const Options &options) {
     if (error || isOnlyExplained)
       return error;
   }
-  return writeTo(output, [&](auto &os) { return compiler.emit(*request, *stage, os); });
+  llvm::Error error =
+      writeTo(output, [&](auto &os) { return compiler.emit(*request, *stage, os); });
+  if (error || options.dependencies.empty())
+    return error;
+  return writeDependencies(options, output, *request);
 }
 } // namespace
 
@@ -108,7 +163,15 @@ int main(int argc, char **argv) {
   app.add_option("--target", options.target,
                  "CPU: host (default), x86-64-v2, x86-64-v3, x86-64-v4, aarch64; or GPU: "
                  "nvptx:sm_80, nvptx:sm_90, "
-                 "nvptx:sm_100, or emulator, which runs a GPU's kernels on the CPU");
+                 "nvptx:sm_100, or emulator, which runs a GPU's kernels on the CPU. With\n"
+                 "--emit=header, all CPUs of the program: x86-64-v2,x86-64-v3");
+  app.add_option(
+      "--name", options.name,
+      "For a rule that is linked into a program: the start of its names in C. An object\n"
+      "then has one symbol, NAME_TARGET, which the header of --emit=header uses\n"
+      "(default for a header: the file's name)");
+  app.add_option("--depfile", options.dependencies,
+                 "Also write the files that were read, as a rule of a makefile");
   app.add_option("--tensors", options.tensors,
                  "all (default), vectors or matrices: the tensors to compile the rule for")
       ->check(CLI::IsMember(tensorsByName));

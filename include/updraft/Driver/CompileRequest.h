@@ -19,6 +19,12 @@ struct Inspection {
   std::string dumpFolder;      // receives the module after every pass; empty: none
 };
 
+/// How a C program refers to a rule that is linked into it (updraft-c/linked_rule.h).
+struct LinkRequest {
+  std::string name;                 // the start of the names in the program; empty: not linked
+  std::vector<std::string> targets; // for Stage::Header: those whose objects are linked
+};
+
 /// One rule of one source text, for one target.
 struct CompileRequest {
   std::string source;
@@ -30,6 +36,7 @@ struct CompileRequest {
   std::optional<GPUTarget> gpu; // runs the steps; `target` then runs the host's part
   bool inOneObject = false;     // never an archive of several objects
   Inspection inspection;
+  LinkRequest link; // used by `Compiler::emit` only
 
   /// Sets the target from a name that `CPUTarget` or `GPUTarget` knows.
   llvm::Error setTarget(llvm::StringRef name);

@@ -11,13 +11,15 @@
 namespace updraft {
 
 /// The stages of a rule, in order; see docs/architecture.md. Torch is a final stage: nothing is
-/// compiled from its text. Stages from Loops on are for CPUs, from Kernels on for GPUs. An emulated
-/// GPU runs Kernels before Loops.
+/// compiled from its text, and so is Header, a C header for a program that contains the rule.
+/// Stages from Header on are for CPUs, from Kernels on for GPUs. An emulated GPU runs Kernels
+/// before Loops.
 enum class Stage {
   Ast,
   Updraft,
   Torch,
   Schedule,
+  Header,
   Loops,
   LLVM,
   Asm,
@@ -29,7 +31,7 @@ enum class Stage {
   SASS
 };
 
-inline bool isOfCPU(Stage stage) { return stage >= Stage::Loops && stage <= Stage::Obj; }
+inline bool isOfCPU(Stage stage) { return stage >= Stage::Header && stage <= Stage::Obj; }
 inline bool isOfGPU(Stage stage) { return stage >= Stage::Kernels; }
 
 /// Returns the file suffix of a binary stage, such as ".o"; empty for text.

@@ -1,0 +1,45 @@
+//===- KernelFunctions.h - The functions of a rule, from a list of addresses --------*- C++ -*-===//
+// Packages and linked rules list the functions of a rule in one order: R_initial, R_validate, then
+// the prologues and sweeps of each plan in the order in which they run.
+
+#ifndef UPDRAFT_RUNTIME_PACKAGE_KERNELFUNCTIONS_H
+#define UPDRAFT_RUNTIME_PACKAGE_KERNELFUNCTIONS_H
+
+#include "runtime/base/Kernels.h"
+
+#include <type_traits>
+
+namespace updraft::package {
+
+/// The number of functions in the list.
+inline size_t functionCount(const runtime::RuleInterface &rule) {
+  size_t count = 2;
+  for (const runtime::PlanInterface &plan : rule.plans)
+    count += plan.sequence.size();
+  return count;
+}
+
+/// Sets the functions of the kernels, without those of plans if the kernels are a GPU's. `next`
+/// returns the addresses (uintptr_t) of the list, one for each call.
+template <typename Next>
+void setFunctions(const runtime::RuleInterface &rule, Next next, runtime::Kernels &kernels) {
+  auto take = [&](auto &function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(next());
+  };
+  take(kernels.initial);
+  take(kernels.validate);
+  if (!kernels.gpu.ptx.empty())
+    return;
+  for (const runtime::PlanInterface &plan : rule.plans) {
+    runtime::PlanFunctions &functions = kernels.plans.emplace_back();
+    for (const runtime::StageInterface &stage : plan.sequence)
+      if (stage.isSweep)
+        take(functions.sweeps.emplace_back());
+      else
+        take(functions.prologues.emplace_back());
+  }
+}
+
+} // namespace updraft::package
+
+#endif // UPDRAFT_RUNTIME_PACKAGE_KERNELFUNCTIONS_H
