@@ -78,10 +78,11 @@ function(updraft_install_package)
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/updraft" COMPONENT dev)
   configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/UpdraftConfig.cmake.in"
     UpdraftConfig.cmake INSTALL_DESTINATION "${UPDRAFT_CMAKE_DESTINATION}"
-    PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+    PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
   write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/UpdraftConfigVersion.cmake"
     VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/UpdraftConfig.cmake"
     "${CMAKE_CURRENT_BINARY_DIR}/UpdraftConfigVersion.cmake"
+    "${PROJECT_SOURCE_DIR}/cmake/UpdraftAddRule.cmake"
     DESTINATION "${UPDRAFT_CMAKE_DESTINATION}" COMPONENT dev)
 endfunction()
