@@ -33,6 +33,10 @@ public:
   ~Stepper();
 
   void step();
+  /// For callers that step in another way.
+  upd_optimizer *handle() { return optimizer.get(); }
+  const std::vector<upd_tensor> &parameters() const { return params; }
+  const std::vector<upd_tensor> &gradients() const { return grads; }
   /// The number of steps after which the lists of rows repeat.
   static constexpr size_t rowLists = 16;
   /// The streams that each sweep over elements reads and writes, for the limit kernel, from the

@@ -47,6 +47,7 @@ std::vector<Work> interfaceWorks();
 std::vector<Work> packageWorks();
 std::vector<Work> compileWorks();
 std::vector<Work> threadWorks();
+std::vector<Work> linkedWorks();
 std::vector<Work> pythonStepWorks();
 std::vector<Work> pythonProcessWorks();
 std::vector<Work> distributedWorks();

@@ -43,8 +43,8 @@ struct Options {
 
 std::vector<Work> allWorks() {
   std::vector<Work> works = stepWorks();
-  for (auto more : {rowWorks(), interfaceWorks(), packageWorks(), threadWorks(), compileWorks(),
-                    pythonStepWorks(), pythonProcessWorks(), distributedWorks()})
+  for (auto more : {rowWorks(), interfaceWorks(), linkedWorks(), packageWorks(), threadWorks(),
+                    compileWorks(), pythonStepWorks(), pythonProcessWorks(), distributedWorks()})
     std::move(more.begin(), more.end(), std::back_inserter(works));
   return works;
 }
