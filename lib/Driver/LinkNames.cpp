@@ -69,11 +69,11 @@ static llvm::Error checkTarget(llvm::StringRef target) {
 
 llvm::Error updraft::checkLink(const CompileRequest &request) {
   const llvm::StringRef name = request.link.name;
-  if (name.empty() || llvm::isDigit(name.front()) || !llvm::all_of(name, isNameCharacter))
+  if (name.empty() || !llvm::isAlpha(name.front()) || !llvm::all_of(name, isNameCharacter))
     return makeError(UPD_INVALID_ARGUMENT,
                      "`" + name.str() +
-                         "` can't start the names of C functions; choose a name of "
-                         "letters, digits and `_` with `--name`");
+                         "` can't start the names of C functions; with `--name`, choose a name of "
+                         "letters, digits and `_` that starts with a letter");
   for (llvm::StringRef target : request.link.targets) {
     if (llvm::Error error = checkTarget(target))
       return error;

@@ -53,7 +53,7 @@ public:
   }
 
   std::vector<Row> run(const std::string &work, std::vector<Contestant> contestants) const {
-    return race(work, std::move(contestants), options.quick ? 3 : 41, options.quick ? 1e-4 : 1e-2);
+    return race(work, std::move(contestants), options.quick ? 3 : 41, options.quick ? 1e-4 : 0.1);
   }
 
   /// A figure whose bound holds for the sizes in the works' names.

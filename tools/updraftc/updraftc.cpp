@@ -121,6 +121,9 @@ llvm::Error compile(const Options &options) {
   const bool isOnlyExplained = options.explain && options.emit.empty();
   const char *last = request->gpu && !request->gpu->isEmulated ? "ptx" : "obj";
   std::optional<Stage> stage = parseStage(options.emit.empty() ? last : options.emit);
+  if (!options.name.empty() && (isOnlyExplained || (stage != Stage::Obj && stage != Stage::Header)))
+    return makeError(UPD_INVALID_ARGUMENT, "`--name` is for objects and headers of a CPU; leave it "
+                                           "out, or add `--emit=obj` or `--emit=header`");
   std::string output = options.output;
   llvm::StringRef suffix = binarySuffix(*stage);
   if (isOnlyExplained)
