@@ -71,8 +71,8 @@ UPD_EXPORT upd_status upd_package_load(const upd_package *package, const char *v
                                        const char *target, upd_rule **rule);
 
 /* Runs the sample of a variant with the code that upd_package_load would load for this CPU or for a
- * named CPU target, and compares every bit of the results. UPD_INTERNAL_ERROR: they differ; the
- * message says where. Else the errors of upd_package_load. */
+ * named CPU target, and compares every bit of the results, except those of NaNs.
+ * UPD_INTERNAL_ERROR: they differ; the message says where. Else the errors of upd_package_load. */
 UPD_EXPORT upd_status upd_package_verify(const upd_package *package, const char *variant,
                                          const char *target);
 

@@ -80,10 +80,10 @@ typedef struct upd_package_section {
 
 /* A choice of storage types. The first one is the default.
  *
- * The sample has inputs and the results that the rule must compute from them, bit for bit, with all
- * hyperparameters at their defaults: `param/P`, the value of parameter P before the first step;
- * `grad/P/S`, its gradient in step S, from 1 on; and after the last step `expected/param/P` and
- * `expected/state/P/STATE`. All parameters are in one group. */
+ * The sample has inputs and the results that the rule must compute from them, bit for bit but for
+ * the sign and payload of NaNs, with all hyperparameters at their defaults: `param/P`, the value of
+ * parameter P before the first step; `grad/P/S`, its gradient in step S, from 1 on; and after the
+ * last step `expected/param/P` and `expected/state/P/STATE`. All parameters are in one group. */
 typedef struct upd_package_variant {
   upd_text name;   /* as in `--storage`: "param=bf16,grad=bf16"; "" without storage types */
   uint32_t sample; /* the number of the section */

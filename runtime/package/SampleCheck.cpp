@@ -2,11 +2,11 @@
 
 #include "runtime/package/SampleCheck.h"
 
+#include "runtime/base/ElementComparison.h"
 #include "runtime/base/Safetensors.h"
 #include "runtime/cpu/CpuOptimizer.h"
 #include "runtime/package/PackagedRule.h"
 
-#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 
@@ -144,9 +144,9 @@ Status SampleRun::compare(const SafetensorsEntry &entry, const void *found,
   if (Status status = sample.read(entry, 0, expected.data(), expected.size()); !status.ok())
     return status;
   const auto *bytes = static_cast<const char *>(found);
-  const auto difference = std::mismatch(expected.begin(), expected.end(), bytes);
-  if (difference.first != expected.end()) {
-    const size_t element = size_t(difference.first - expected.begin()) / sizeOf(entry.type);
+  const size_t count = expected.size() / sizeOf(entry.type);
+  const size_t element = runtime::firstDifference(entry.type, expected.data(), bytes, count);
+  if (element != count) {
     auto hex = [&](const char *data) {
       std::string text;
       for (size_t i = sizeOf(entry.type); i-- > 0;)

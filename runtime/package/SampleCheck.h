@@ -17,8 +17,8 @@ struct SampleSize {
 };
 
 /// Runs the steps of an image's sample on this process's CPU, and compares every bit of the
-/// parameters and states. UPD_INTERNAL_ERROR: they differ; the message says where.
-/// UPD_INVALID_ARGUMENT: the sample is damaged. Else the errors of loadKernels.
+/// parameters and states, except those of NaNs. UPD_INTERNAL_ERROR: they differ; the message says
+/// where. UPD_INVALID_ARGUMENT: the sample is damaged. Else the errors of loadKernels.
 runtime::Status checkSample(const Package &package, const Image &image, SampleSize &compared);
 
 } // namespace updraft::package

@@ -122,6 +122,22 @@ TEST(Packager, PacksAdamWForSevenTargetsInAHundredKilobytes) {
   EXPECT_EQ(kernels->interface.gpu, "nvptx:sm_90");
 }
 
+// The loader takes an image by this length.
+TEST(Packager, RecordsTheLengthOfSVEVectors) {
+  PackRequest request = requestFor("adamw");
+  request.targets = {"aarch64", "aarch64+sve128", "aarch64+sve256", "aarch64+sve512"};
+  auto bytes = packRule(request);
+  ASSERT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
+  const auto package = open(*bytes);
+  std::vector<uint32_t> lengths;
+  for (const package::Image &image : package->images()) {
+    EXPECT_EQ(image.architecture, UPD_AARCH64);
+    EXPECT_EQ((package::Machine{image.architecture, image.level}.name()), image.target);
+    lengths.push_back(image.level);
+  }
+  EXPECT_EQ(lengths, (std::vector<uint32_t>{0, 128, 256, 512}));
+}
+
 TEST(Packager, RefusesTargetsThatItCannotPack) {
   PackRequest request = requestFor("sgd");
   request.targets = {};

@@ -3,12 +3,11 @@
 #include "Replay.h"
 
 #include "runtime/base/DType.h"
+#include "runtime/base/ElementComparison.h"
 #include "runtime/base/Safetensors.h"
 #include "updraft-c/optimizer.h"
 #include "updraft-c/package.h"
 
-#include <cmath>
-#include <cstring>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -154,29 +153,6 @@ void Steps::run() {
     step(number);
 }
 
-/// Whether an element is a NaN.
-bool isNaN(SafetensorsType type, const char *data) {
-  auto load = [&]<typename Bits>(Bits bits) {
-    std::memcpy(&bits, data, sizeof(bits));
-    return bits;
-  };
-  switch (type) {
-  case SafetensorsType::F64:
-    return std::isnan(load(0.0));
-  case SafetensorsType::F32:
-    return std::isnan(load(0.0f));
-  case SafetensorsType::BF16:
-    return (load(uint16_t()) & 0x7fff) > 0x7f80;
-  case SafetensorsType::F16:
-    return (load(uint16_t()) & 0x7fff) > 0x7c00;
-  case SafetensorsType::I64:
-  case SafetensorsType::I8:
-  case SafetensorsType::U8:
-    return false;
-  }
-  return false;
-}
-
 void Steps::compare(const SafetensorsEntry &entry, const upd_tensor &found,
                     replay::Compared &compared) const {
   const std::string expected = bytesOf(entry);
@@ -186,16 +162,13 @@ void Steps::compare(const SafetensorsEntry &entry, const upd_tensor &found,
     places *= size_t(found.shape[i]);
   if (places != count || runtime::safetensorsType(found.dtype) != entry.type)
     throw Failure{fmt::format("{} has {} elements, expected {}", entry.name, places, count)};
-  const char *data = static_cast<const char *>(found.data);
-  for (size_t i = 0; i < count; ++i) {
-    const char *a = data + i * size, *b = expected.data() + i * size;
-    if (std::memcmp(a, b, size) == 0 || (isNaN(entry.type, a) && isNaN(entry.type, b)))
-      continue;
-    std::string text = fmt::format("element {} of {} is", i, entry.name);
-    for (const char *bytes : {a, b}) {
+  const size_t element = runtime::firstDifference(entry.type, found.data, expected.data(), count);
+  if (element != count) {
+    std::string text = fmt::format("element {} of {} is ", element, entry.name);
+    for (const char *data : {static_cast<const char *>(found.data), expected.data()}) {
       for (size_t byte = size; byte-- > 0;)
-        text += fmt::format("{}{:02x}", byte + 1 == size ? " " : "", uint8_t(bytes[byte]));
-      text += bytes == a ? ", expected" : "";
+        text += fmt::format("{:02x}", uint8_t(data[element * size + byte]));
+      text += data == found.data ? ", expected " : "";
     }
     throw Failure{text};
   }
