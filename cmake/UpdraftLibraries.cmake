@@ -76,6 +76,8 @@ function(updraft_install_package)
   file(GLOB cxx_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/updraft/*.h")
   install(FILES ${cxx_headers}
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/updraft" COMPONENT dev)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/updraft/torch"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/updraft" COMPONENT dev)
   configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/UpdraftConfig.cmake.in"
     UpdraftConfig.cmake INSTALL_DESTINATION "${UPDRAFT_CMAKE_DESTINATION}"
     PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)

@@ -1,0 +1,243 @@
+//===- updraft/torch/Parameters.h - The parameters and gradients of a step ----------*- C++ -*-===//
+// What a step needs to know about torch's tensors, in arrays: cache misses bound the step of
+// thousands of small parameters.
+
+#ifndef UPDRAFT_TORCH_PARAMETERS_H
+#define UPDRAFT_TORCH_PARAMETERS_H
+
+#include "updraft/torch/Tensors.h"
+
+#include <ATen/ops/empty.h>
+#include <torch/optim/optimizer.h>
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace updraft {
+inline namespace v1 {
+namespace torch {
+namespace detail {
+
+using ParamGroups = std::vector<::torch::optim::OptimizerParamGroup>;
+
+class Parameters {
+public:
+  Parameters() = default;
+  Parameters(Parameters &&) noexcept = default;
+  Parameters &operator=(Parameters &&) noexcept = default;
+  Parameters(const ParamGroups &groups, upd_dtype ofGradients)
+      : gradType(caffe2::TypeMeta::fromScalarType(scalarTypeOf(ofGradients))) {
+    for (const auto &group : groups)
+      for (const at::Tensor &param : group.params()) {
+        const upd_tensor view = viewOf(param, "parameter " + std::to_string(params.size()));
+        entries.push_back({param.unsafeGetTensorImpl(), view.data, nullptr, view.rank,
+                           param.dtype(), view.dtype, view.device, view.device_index});
+        dimensions.insert(dimensions.end(), view.shape, view.shape + view.rank);
+        dimensions.insert(dimensions.end(), view.strides, view.strides + view.rank);
+        params.push_back(param);
+      }
+    const int64_t *sizes = dimensions.data();
+    for (Entry &entry : entries) {
+      entry.sizes = sizes;
+      sizes += 2 * entry.rank;
+    }
+    addresses.resize(entries.size());
+    // The keys of plain tensors.
+    usualKeys = at::empty({0}, at::TensorOptions(at::kFloat).device(device())).key_set();
+  }
+
+  size_t size() const { return entries.size(); }
+  const at::Tensor &operator[](size_t param) const { return params[param]; }
+  at::Device device() const { return params.empty() ? at::Device(at::kCPU) : params[0].device(); }
+
+  at::IntArrayRef sizes(size_t param) const {
+    return {entries[param].sizes, static_cast<size_t>(entries[param].rank)};
+  }
+  at::IntArrayRef strides(size_t param) const {
+    return {entries[param].sizes + entries[param].rank, static_cast<size_t>(entries[param].rank)};
+  }
+
+  /// Valid as long as this object.
+  std::vector<upd_tensor> views() const {
+    std::vector<upd_tensor> result;
+    result.reserve(entries.size());
+    for (const Entry &entry : entries)
+      result.push_back({const_cast<void *>(entry.data), entry.sizes, entry.sizes + entry.rank,
+                        entry.rank, entry.type, entry.device, entry.deviceIndex,
+                        /*read_only=*/0});
+    return result;
+  }
+
+  /// The parameters' indices.
+  std::unordered_map<const at::TensorImpl *, size_t> indices() const {
+    std::unordered_map<const at::TensorImpl *, size_t> result;
+    for (size_t i = 0; i < entries.size(); ++i)
+      result.emplace(entries[i].object, i);
+    return result;
+  }
+
+  /// Whether the groups have these parameters, with the same memory, types and layouts.
+  bool areThoseOf(const ParamGroups &groups) const {
+    return haveObjectsOf(groups) && std::none_of(entries.begin(), entries.end(), hasMoved);
+  }
+
+  /// Takes the gradients. Returns false if `areThoseOf` would. Throws if a gradient is refused.
+  bool look(const ParamGroups &groups) {
+    dropGradients();
+    if (!haveObjectsOf(groups))
+      return false;
+    prefetch(0, atOnce);
+    for (size_t i = 0; i < entries.size(); i += atOnce)
+      if (!lookAtBlock(i, std::min(i + atOnce, entries.size())))
+        return false;
+    return true;
+  }
+
+  /// The argument of upd_optimizer_prepare_addresses. Valid until the gradients are dropped.
+  const void *const *gradients() const { return addresses.data(); }
+
+  /// Tells autograd that the parameters with gradients were written.
+  void bumpVersions() const {
+    for (size_t i = 0; i < entries.size(); ++i)
+      // Tensors from inference mode have no version.
+      if (addresses[i] && entries[i].object->version_counter().enabled())
+        entries[i].object->bump_version();
+  }
+
+  void dropGradients() { copies.clear(); }
+
+private:
+  struct Entry {
+    at::TensorImpl *object;
+    const void *data;
+    const int64_t *sizes; ///< followed by strides
+    int32_t rank;
+    caffe2::TypeMeta dtype;
+    upd_dtype type;
+    upd_device device;
+    int32_t deviceIndex;
+  };
+
+  /// How many tensors are read at once, so that cache misses overlap.
+  static constexpr size_t atOnce = 16;
+  /// The address of a gradient that has no elements.
+  static constexpr char noElements = 0;
+
+  static bool hasLayout(const at::TensorImpl &tensor, const Entry &entry) {
+    const at::IntArrayRef sizes = tensor.sizes(), strides = tensor.strides();
+    const auto rank = static_cast<size_t>(entry.rank);
+    if (sizes.size() != rank)
+      return false;
+    for (size_t i = 0; i < rank; ++i)
+      if (sizes[i] != entry.sizes[i] || (strides[i] != entry.sizes[rank + i] && sizes[i] != 1))
+        return false;
+    return true;
+  }
+
+  static bool hasMoved(const Entry &entry) {
+    return dataOf(*entry.object) != entry.data || entry.object->dtype() != entry.dtype ||
+           !hasLayout(*entry.object, entry);
+  }
+
+  bool haveObjectsOf(const ParamGroups &groups) const {
+    size_t i = 0;
+    for (const auto &group : groups)
+      for (const at::Tensor &param : group.params()) {
+        if (i == entries.size() || entries[i].object != param.unsafeGetTensorImpl())
+          return false;
+        ++i;
+      }
+    return i == entries.size();
+  }
+
+  static void prefetchTensor(const at::TensorImpl *tensor) {
+    const char *bytes = reinterpret_cast<const char *>(tensor);
+    for (size_t offset = 0; offset < sizeof(at::TensorImpl); offset += 64)
+      __builtin_prefetch(bytes + offset);
+    __builtin_prefetch(bytes + sizeof(at::TensorImpl) - 1);
+  }
+
+  void prefetch(size_t begin, size_t end) const {
+    for (size_t i = begin; i < std::min(end, entries.size()); ++i)
+      prefetchTensor(entries[i].object);
+  }
+
+  /// Each tensor is several objects in different places.
+  bool lookAtBlock(size_t begin, size_t end) {
+    const at::Tensor *grads[atOnce];
+    prefetch(end, end + atOnce);
+    for (size_t i = begin; i < end; ++i) {
+      __builtin_prefetch(entries[i].object->unsafe_storage().unsafeGetStorageImpl());
+      if (const c10::AutogradMetaInterface *meta = entries[i].object->autograd_meta()) {
+        __builtin_prefetch(meta);
+        __builtin_prefetch(reinterpret_cast<const char *>(meta) + 48); // the gradient
+      }
+    }
+    for (size_t i = begin; i < end; ++i) {
+      grads[i - begin] = &entries[i].object->grad();
+      if (grads[i - begin]->defined())
+        prefetchTensor(grads[i - begin]->unsafeGetTensorImpl());
+    }
+    for (size_t i = begin; i < end; ++i)
+      if (const at::Tensor &grad = *grads[i - begin]; grad.defined())
+        __builtin_prefetch(grad.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
+    for (size_t i = begin; i < end; ++i) {
+      if (hasMoved(entries[i]))
+        return false;
+      addresses[i] = grads[i - begin]->defined() ? addressOf(*grads[i - begin], i) : nullptr;
+    }
+    return true;
+  }
+
+  const void *addressOf(const at::Tensor &grad, size_t param) {
+    const at::TensorImpl &tensor = *grad.unsafeGetTensorImpl();
+    const Entry &entry = entries[param];
+    // All GPUs have the same keys, so the devices are compared too.
+    const bool isUsual = tensor.key_set() == usualKeys && tensor.dtype() == gradType &&
+                         hasLayout(tensor, entry) &&
+                         (entry.device == UPD_CPU || tensor.device() == params[param].device());
+    const void *data = isUsual ? dataOf(tensor) : nullptr;
+    return data ? data : addressOfUnusual(grad, param);
+  }
+
+  C10_NOINLINE const void *addressOfUnusual(const at::Tensor &grad, size_t param) {
+    TORCH_CHECK_NOT_IMPLEMENTED(grad.layout() == at::kStrided, "the gradient of parameter ", param,
+                                " is sparse; the step takes dense gradients: use `to_dense()`, or "
+                                "an embedding without `sparse`");
+    const at::IntArrayRef sizes = this->sizes(param), strides = this->strides(param);
+    TORCH_CHECK_VALUE(grad.sizes() == sizes, "the gradient of parameter ", param, " has the shape ",
+                      grad.sizes(), "; the parameter has ", sizes);
+    TORCH_CHECK_VALUE(grad.dtype() == gradType, "the gradient of parameter ", param,
+                      " has the dtype ", grad.scalar_type(), "; the rule is compiled for ",
+                      gradType.toScalarType());
+    TORCH_CHECK_VALUE(grad.device() == params[param].device(), "the gradient of parameter ", param,
+                      " is on ", grad.device(), "; the parameter is on ", params[param].device());
+    if (grad.numel() == 0)
+      return &noElements;
+    at::Tensor same = grad.detach().resolve_neg();
+    if (same._is_zerotensor())
+      same = same.clone(); // has no memory
+    same = placed(same, strides, grad.device());
+    const void *data = dataOf(*same.unsafeGetTensorImpl());
+    TORCH_CHECK_VALUE(data, "the gradient of parameter ", param, " has no memory");
+    copies.push_back(std::move(same));
+    return data;
+  }
+
+  std::vector<at::Tensor> params; ///< keep the objects of `entries` alive
+  std::vector<Entry> entries;
+  std::vector<int64_t> dimensions;
+  std::vector<const void *> addresses; ///< of the gradients; null if absent
+  std::vector<at::Tensor> copies;      ///< of gradients that have another layout
+  caffe2::TypeMeta gradType;
+  c10::DispatchKeySet usualKeys;
+};
+
+} // namespace detail
+} // namespace torch
+} // namespace v1
+} // namespace updraft
+
+#endif // UPDRAFT_TORCH_PARAMETERS_H
