@@ -1,6 +1,7 @@
 """lit configuration: which files are tests, and the tools their RUN lines use."""
 
 import glob
+import importlib.util
 import os
 import shutil
 
@@ -19,6 +20,12 @@ if os.path.exists(os.path.join(config.updraft_obj_root, "lib", "libupdraft.so"))
     config.available_features.add("libupdraft")
 if glob.glob(os.path.join(config.updraft_obj_root, "python", "updraft", "_updraft*.so")):
     config.available_features.add("python-module")
+
+# lit runs in the environment that has torch, if there is one.
+torch = importlib.util.find_spec("torch")
+if torch:
+    config.available_features.add("torch")
+    config.substitutions.append(("%torch", torch.submodule_search_locations[0]))
 
 if os.path.exists(os.path.join(config.updraft_obj_root, "build.ninja")) and shutil.which("ninja"):
     config.available_features.add("ninja")

@@ -2,9 +2,12 @@
 
 usage: run-console-blocks.py PAGE.md
 
-Fails at the first command that does, and if the page has none.
+`python` is the interpreter that runs this. Fails at the first command that does, and if the page
+has none.
 """
 
+import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -20,6 +23,7 @@ def commands(page):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         found = list(commands(file.read()))
+    os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
     for command in found:
         print("$", command, flush=True)
         code = subprocess.run(command, shell=True, check=False).returncode

@@ -211,7 +211,7 @@ TEST(StepTests, RefusedGradients) {
   EXPECT_EQ(messageOf([&] { optimizer.step(); }),
             "the gradient of parameter 1 is sparse; the step takes dense gradients: use "
             "`to_dense()`, or an embedding without `sparse`");
-  // What autograd would refuse as well.
+  // Autograd would refuse these as well.
   param.mutable_grad() = at::ones({3});
   EXPECT_EQ(messageOf([&] { optimizer.step(); }),
             "the gradient of parameter 1 has the shape [3]; the parameter has [3, 2]");

@@ -1,5 +1,5 @@
 //===- updraft/torch/Parameters.h - The parameters and gradients of a step ----------*- C++ -*-===//
-// What a step needs to know about torch's tensors, in arrays: cache misses bound the step of
+// Keeps torch's data about the parameters in arrays, because cache misses bound the step of
 // thousands of small parameters.
 
 #ifndef UPDRAFT_TORCH_PARAMETERS_H
@@ -98,12 +98,25 @@ public:
   /// The argument of upd_optimizer_prepare_addresses. Valid until the gradients are dropped.
   const void *const *gradients() const { return addresses.data(); }
 
-  /// Tells autograd that the parameters with gradients were written.
+  /// Tells autograd that parameters were written. Threads may process different parameters.
+  void bumpVersions(const uint32_t *some, size_t count) const {
+    // An increment waits for its own cache miss only, so the versions are read first.
+    for (size_t i = 0; i < count; ++i)
+      prefetchTensor(entries[some[i]].object);
+    // Tensors from inference mode have no version.
+    for (size_t i = 0; i < count; ++i)
+      if (const auto &version = entries[some[i]].object->version_counter(); version.enabled())
+        version.current_version();
+    for (size_t i = 0; i < count; ++i)
+      if (at::TensorImpl *object = entries[some[i]].object; object->version_counter().enabled())
+        object->bump_version();
+  }
+
+  /// The same for all parameters with gradients.
   void bumpVersions() const {
-    for (size_t i = 0; i < entries.size(); ++i)
-      // Tensors from inference mode have no version.
-      if (addresses[i] && entries[i].object->version_counter().enabled())
-        entries[i].object->bump_version();
+    for (uint32_t i = 0; i < entries.size(); ++i)
+      if (addresses[i])
+        bumpVersions(&i, 1);
   }
 
   void dropGradients() { copies.clear(); }

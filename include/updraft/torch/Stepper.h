@@ -60,8 +60,15 @@ public:
     setStream(*handle);
     check(upd_optimizer_prepare_addresses(handle->optimizer, params.gradients(), params.size(),
                                           nullptr, 0));
-    check(upd_optimizer_apply(handle->optimizer));
-    params.bumpVersions();
+    const upd_step_observer observer = {[](void *context, const uint32_t *some, size_t count) {
+                                          static_cast<const Parameters *>(context)->bumpVersions(
+                                              some, count);
+                                        },
+                                        &params};
+    check(upd_optimizer_apply_observed(handle->optimizer, &observer));
+    // The host doesn't know yet which parameters a GPU skips.
+    if (!handle->device.is_cpu())
+      params.bumpVersions();
   }
 
   /// Takes over changes of the groups and of hyperparameters.
