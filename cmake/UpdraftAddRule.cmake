@@ -3,7 +3,7 @@
 #
 # Compiles a rule when TARGET is built, and links its code into TARGET. The header NAME.h declares
 # typed functions for the rule. TARGET must also link to Updraft::Runtime, Updraft::RuntimeStatic or
-# Updraft::Compiler. docs/embedding.md has an example.
+# Updraft::Compiler. docs/build-time.md has an example.
 #
 #   NAME      starts the names of the functions (default: the name of the file)
 #   RULE      the rule to use if the file has several, or a chain: "clip_by_global_norm(1) |> AdamW"

@@ -88,8 +88,9 @@ typedef struct upd_compile_options {
  *
  * `source` may also be a package (updraft-c/package.h). Then the first variant with the given
  * storage types is loaded; types that aren't given may be any. Settings may change defaults of
- * hyperparameters; other options must be those that the package was made with: UPD_NOT_FOUND if it
- * has no such rule, variant or target, UPD_UNSUPPORTED if it was made with other options. */
+ * hyperparameters. `rule`, `numerics` and static flags must be those that the package was made with;
+ * `tensors`, `cache_dir` and `origins` are ignored. UPD_NOT_FOUND: it has no such rule, variant or
+ * target. UPD_UNSUPPORTED: it was made with other options. */
 UPD_EXPORT upd_status upd_compile(const char *source, size_t length, const char *filename,
                                   const upd_compile_options *options, upd_rule **rule);
 
@@ -99,7 +100,8 @@ UPD_EXPORT upd_status upd_compile_file(const char *path, const upd_compile_optio
 
 /* Sets `*text` to one stage of the compilation: "ast", "updraft", "torch" or "schedule"; for a CPU
  * "loops", "llvm" or "asm"; for a GPU "gpu", "nvvm" or "ptx"; or "explain", the cost of a step.
- * Compiles the rule again. Free `*text` with upd_string_release. */
+ * Compiles the rule again. Free `*text` with upd_string_release.
+ * `source` may be a package; UPD_UNSUPPORTED if its rule has several files. */
 UPD_EXPORT upd_status upd_emit(const char *source, size_t length, const char *filename,
                                const upd_compile_options *options, const char *stage, char **text);
 

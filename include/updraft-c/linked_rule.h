@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* The code of a rule for one target. It is the symbol NAME_TARGET of an object file, with each
- * character of the target that C doesn't allow as `_`: adamw_x86_64_v3. All of its pointers are
+/* The code of a rule for one target. It is the symbol NAME_TARGET of an object file, with `_`
+ * for each character of the target that C doesn't allow: adamw_x86_64_v3. All of its pointers are
  * into that object file. */
 typedef struct upd_linked_rule {
   size_t struct_size; /* as the compiler knew the struct */

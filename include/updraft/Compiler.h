@@ -90,7 +90,7 @@ inline Result<Rule> compileFile(const std::string &path, const CompileOptions &o
   return Rule(rule);
 }
 
-/// One stage of the compilation as text, as `updraftc --emit` prints it.
+/// One stage of the compilation as text. upd_emit lists the stages.
 inline Result<std::string> emit(std::string_view source, const std::string &stage,
                                 const CompileOptions &options = {},
                                 const std::string &filename = "<rule>") {

@@ -152,7 +152,7 @@ public:
   // States and files
   //===--------------------------------------------------------------------------------------===//
 
-  /// A view of a state's memory, valid as long as the optimizer's object.
+  /// A view of a state's memory, valid until the optimizer is released.
   Result<TensorView> state(size_t param, const std::string &name) {
     upd_tensor tensor{};
     if (const upd_status status = upd_optimizer_state(get(), param, name.c_str(), &tensor))

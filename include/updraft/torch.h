@@ -1,6 +1,6 @@
 //===- updraft/torch.h - A compiled rule as an optimizer of LibTorch ----------------*- C++ -*-===//
-// Needs LibTorch 2.9 or later and the headers of updraft/. It contains no compiled part: link torch
-// and libupdraft-runtime or libupdraft. With CMake: Updraft::Torch and torch.
+// Tested with LibTorch 2.15. Needs the headers of updraft/. It contains no compiled part: link torch
+// and libupdraft-runtime or libupdraft. With CMake: Updraft::Torch, which links both.
 //
 // Names are written as in LibTorch. Functions throw c10::Error, as LibTorch does.
 
@@ -23,7 +23,7 @@ namespace updraft {
 inline namespace v1 {
 namespace torch {
 
-/// An optimizer that applies a compiled rule, in one call of the library for all parameters.
+/// An optimizer that applies a compiled rule to all parameters at once.
 ///
 /// All parameters have the rule's parameter type, and are on the device that the rule was loaded
 /// for: on the CPU or on one GPU. Their layout is any dense one. A step on the CPU runs on torch's

@@ -29,8 +29,8 @@ static constexpr const char *headerTemplate =
  * for the same optimizers: upd_optimizer_release, upd_optimizer_save, upd_optimizer_step_rows. Link
  * the program to libupdraft-runtime.
  *
- * A function that fails returns a status other than UPD_OK and changes nothing. The message is
- * upd_last_error().
+ * Unless its comment says otherwise, a function that fails returns a status other than UPD_OK and
+ * changes nothing. The message is upd_last_error().
  *
  * Parameters are @param@, gradients @grad@.@statics@
  *===---------------------------------------------------------------------------------------===*/

@@ -36,7 +36,7 @@ def test_built_without_torch(monkeypatch, tmp_path):
         adapter.load()
     assert str(refused.value) == (
         f"this build of Updraft has no adapter for torch {torch.__version__}: it was built without "
-        "torch; install torch, then `pip install --force-reinstall --no-deps` Updraft"
+        "torch; install torch, then `pip install --force-reinstall --no-deps .` in Updraft's folder"
     )
 
 
@@ -105,7 +105,8 @@ def test_neither_torch_nor_adapter(monkeypatch):
         torch_presence.require_torch()
     assert str(refused.value) == (
         "`updraft.optim` and `updraft.distributed` need torch, which is not installed; install "
-        "torch, then `pip install --force-reinstall --no-deps` Updraft; `updraft.ArrayOptimizer` "
+        "torch, then `pip install --force-reinstall --no-deps .` in Updraft's folder; "
+        "`updraft.ArrayOptimizer` "
         "needs only numpy"
     )
     assert refused.value.name == "torch"

@@ -49,7 +49,7 @@ def test_another_library(tmp_path):
             [],
             "2.15.0",
             "this build of Updraft has no worker: it was built without torch; install torch, then "
-            "`pip install --force-reinstall --no-deps` Updraft",
+            "`pip install --force-reinstall --no-deps .` in Updraft's folder",
         ),
         (["2.15"], None, "the worker needs torch 2.15, but torch is not installed"),
         (

@@ -25,7 +25,8 @@ def compile(
 
     Args:
         source: the text of a rule file, or its bytes in UTF-8; a definition, such as a function
-            with `@updraft.rule`; or the bytes of a package.
+            with `@updraft.rule`; or the bytes of a package;
+            then `tensors` and `cache_dir` have no effect.
         filename: the name of the text in messages. Imports are searched for in its folder.
         rule: the rule to compile, if the text has several; or a chain: "clip_by_value(1) |> SGD".
         defaults: static flags, and defaults of hyperparameters: `{"amsgrad": True, "lr": 3e-4}`.

@@ -30,7 +30,8 @@ def load(
         FileMissingError: the file or rule doesn't exist.
         CompileError: the text has an error, shown in the message.
         InvalidArgumentError: the package is damaged, or lacks the signature.
-        UnsupportedError: this machine can't run what the package has.
+        UnsupportedError: this machine can't run what the package has, a newer Updraft wrote it, or
+            `required_key` is given and libsodium is not installed.
 
     >>> load("SGD").hypers["lr"]
     0.001

@@ -17,7 +17,7 @@ def require_torch() -> None:
     supported = (
         f"this build of Updraft supports torch {all_of(versions)}"
         if versions
-        else "install torch, then `pip install --force-reinstall --no-deps` Updraft"
+        else "install torch, then `pip install --force-reinstall --no-deps .` in Updraft's folder"
     )
     raise ModuleNotFoundError(
         "`updraft.optim` and `updraft.distributed` need torch, which is not installed; "

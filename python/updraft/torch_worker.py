@@ -23,7 +23,7 @@ def _problem(torch: str | None) -> str | None:
     if not versions:
         return (
             "this build of Updraft has no worker: it was built without torch; install torch, then "
-            "`pip install --force-reinstall --no-deps` Updraft"
+            "`pip install --force-reinstall --no-deps .` in Updraft's folder"
         )
     if torch is None:
         return f"the worker needs torch {' or '.join(versions)}, but torch is not installed"

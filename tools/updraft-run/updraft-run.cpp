@@ -121,7 +121,7 @@ int main(int argc, char **argv) {
                  "ieee, torch or fast: how arithmetic rounds (default: as packed, otherwise ieee)")
       ->type_name("MODE");
   app.add_option("--require-signature", options.requiredKeyFile,
-                 "Refuse a package without a signature of the public Ed25519 key in a PEM file")
+                 "Accept only a package with a signature that the public Ed25519 key in a PEM file\nverifies; refuse rule files")
       ->type_name("PUBLIC.pem");
   CLI11_PARSE(app, argc, argv);
 

@@ -83,8 +83,8 @@ void addOptions(CLI::App &app, WorkerOptions &options, std::string &store) {
                  "libupdraft.so (default: the one in ../lib beside this program)")
       ->envname("UPDRAFT_LIBRARY");
   app.add_option("--require-signature", options.publicKey,
-                 "Take rules as packages too, if the public Ed25519 key in this PEM file has\n"
-                 "signed them (default: only rules as text)")
+                 "Also accept packages whose signature the public Ed25519 key in this PEM file\n"
+                 "verifies (default: only rules as text)")
       ->type_name("PUBLIC.pem");
   app.add_option("--load", options.loads,
                  "A shared library with operators in the namespace `updraft_functions`\n"

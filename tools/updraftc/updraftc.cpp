@@ -163,18 +163,19 @@ int main(int argc, char **argv) {
                  "Stage: " + llvm::join(stageNames(), ", ") +
                      "; default: obj for a CPU, ptx for a GPU")
       ->check(CLI::IsMember(std::vector<std::string>(stageNames().begin(), stageNames().end())));
-  app.add_option("--target", options.target,
-                 "CPU: host (default), x86-64-v2, x86-64-v3, x86-64-v4, aarch64; or GPU: "
-                 "nvptx:sm_80, nvptx:sm_90, "
-                 "nvptx:sm_100, or emulator, which runs a GPU's kernels on the CPU. With\n"
-                 "--emit=header, all CPUs of the program: x86-64-v2,x86-64-v3");
+  app.add_option(
+      "--target", options.target,
+      "CPU: host (default), x86-64-v2, x86-64-v3, x86-64-v4, aarch64,\n"
+      "aarch64+sve128, aarch64+sve256, aarch64+sve512; or GPU: nvptx:sm_80,\n"
+      "nvptx:sm_90, nvptx:sm_100, or emulator, which runs a GPU's kernels on the CPU. With\n"
+      "--emit=header, all CPUs of the program: x86-64-v2,x86-64-v3");
   app.add_option(
       "--name", options.name,
       "For a rule that is linked into a program: the start of its names in C. An object\n"
       "then has one symbol, NAME_TARGET, which the header of --emit=header uses\n"
       "(default for a header: the file's name)");
   app.add_option("--depfile", options.dependencies,
-                 "Also write the files that were read, as a rule of a makefile");
+                 "Also write the files that were read, in the syntax of makefiles");
   app.add_option("--tensors", options.tensors,
                  "all (default), vectors or matrices: the tensors to compile the rule for")
       ->check(CLI::IsMember(tensorsByName));

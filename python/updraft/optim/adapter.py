@@ -25,7 +25,8 @@ def load() -> ctypes.PyDLL:
             raise ImportError(other_torch(versions, torch.__version__))
         raise ImportError(
             f"this build of Updraft has no adapter for torch {torch.__version__}: it was built "
-            "without torch; install torch, then `pip install --force-reinstall --no-deps` Updraft"
+            "without torch; install torch, then `pip install --force-reinstall --no-deps .` in "
+            "Updraft's folder"
         )
     try:
         torch.ops.load_library(library)
