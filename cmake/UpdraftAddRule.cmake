@@ -24,6 +24,10 @@ function(updraft_add_rule target file)
   if(NOT TARGET ${target})
     message(FATAL_ERROR "updraft_add_rule: unknown target `${target}`; create it before")
   endif()
+  get_target_property(home ${target} SOURCE_DIR)
+  if(NOT home STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+    message(FATAL_ERROR "updraft_add_rule: `${target}` is from ${home}; call the function there")
+  endif()
   set(compiler "${UPDRAFTC}")
   if(TARGET updraftc)
     set(compiler "$<TARGET_FILE:updraftc>")
@@ -72,8 +76,8 @@ function(updraft_add_rule target file)
   target_link_libraries(${target} PRIVATE m)
 endfunction()
 
-# Runs `compiler` with the `file` and `options` of updraft_add_rule. `output` also depends on the files that the
-# rule imports.
+# Runs `compiler` with the `file` and `options` of updraft_add_rule. `output` also depends on the
+# files that the rule imports.
 function(_updraft_run_compiler output)
   add_custom_command(OUTPUT "${output}"
     COMMAND "${compiler}" "${file}" ${options} ${ARGN} -o "${output}" --depfile "${output}.d"

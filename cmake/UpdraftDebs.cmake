@@ -16,6 +16,12 @@ function(updraft_deb component section depends summary text)
   set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${section} PARENT_SCOPE)
   set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${depends}" PARENT_SCOPE)
   set(CPACK_DEBIAN_${upper}_DESCRIPTION "${summary}\n${text}" PARENT_SCOPE)
+  if(component MATCHES "runtime|compiler|tools")
+    # Signatures need it, and dpkg-shlibdeps doesn't see libraries that are opened at run time.
+    set(CPACK_DEBIAN_${upper}_PACKAGE_SUGGESTS libsodium23 PARENT_SCOPE)
+  elseif(component STREQUAL "dev")
+    set(CPACK_DEBIAN_${upper}_PACKAGE_SUGGESTS updraft-tools PARENT_SCOPE)
+  endif()
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" RENAME copyright
     DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/${name}" COMPONENT ${component})
 endfunction()

@@ -115,23 +115,23 @@ llvm::Expected<CompileRequest> makeRequest(const char *source, size_t length, co
   if (!source)
     return makeError(UPD_INVALID_ARGUMENT, "source is null");
   CompileRequest request;
+  upd_compile_options others = options;
   if (package::isPackage({source, length})) {
     auto package = openPackage(source, length, filename);
     if (!package)
       return package.takeError();
-    auto packed = capi::requestOf(**package);
+    auto packed = capi::requestOf(**package, options);
     if (!packed)
       return packed.takeError();
     request = std::move(*packed);
-    if (options.storage_count)
-      request.rule.storage.clear();
+    others.storage_count = 0; // the variant's
   } else {
     // One byte more than the language allows is enough to be rejected.
     request.source.assign(source, std::min<size_t>(length, maxFileSize + 1));
     request.filename = filename ? filename : "<rule>";
   }
   request.target = CPUTarget::host();
-  if (llvm::Error error = readOptions(options, request))
+  if (llvm::Error error = readOptions(others, request))
     return error;
   return request;
 }

@@ -91,11 +91,15 @@ static Status checkCounts(const upd_compile_options &options) {
 static Status findImage(const Package &package, const upd_compile_options &options,
                         const Image *&image) {
   std::string names;
+  Status missing; // the first variant without an image
   for (uint32_t i = 0; i < package.variants().size(); ++i) {
     const std::string &name = package.variants()[i].name;
     names += (names.empty() ? "`" : ", `") + name + "`";
-    if (Status status = capi::findImage(package, i, options.target, image); !status.ok())
-      return status;
+    if (Status status = capi::findImage(package, i, options.target, image); !status.ok()) {
+      if (missing.ok())
+        missing = std::move(status);
+      continue;
+    }
     runtime::RuleInterface interface;
     if (Status status = runtime::RuleInterface::read(image->descriptor, interface); !status.ok())
       return {status.code(), quoted(package) + ": " + status.message()};
@@ -105,6 +109,8 @@ static Status findImage(const Package &package, const upd_compile_options &optio
             [&](const upd_storage &wanted) { return storage.has(wanted.name, wanted.type); }))
       return {};
   }
+  if (!missing.ok())
+    return missing;
   std::string wanted;
   for (size_t i = 0; i < options.storage_count; ++i)
     wanted += std::string(i ? "," : "") + options.storage[i].name + "=" + options.storage[i].type;
@@ -192,7 +198,16 @@ Status capi::loadPackaged(const Package &package, const upd_compile_options &opt
   return {};
 }
 
-llvm::Expected<CompileRequest> capi::requestOf(const Package &package) {
+llvm::Expected<CompileRequest> capi::requestOf(const Package &package,
+                                               const upd_compile_options &options) {
+  upd_compile_options forHost = options;
+  forHost.target = nullptr;
+  const Image *image = nullptr;
+  Status status = checkCounts(options);
+  if (status.ok())
+    status = ::findImage(package, forHost, image);
+  if (!status.ok())
+    return makeError(status.code(), status.message());
   CompileRequest request;
   request.filename = package.name();
   size_t sources = 0;
@@ -221,7 +236,7 @@ llvm::Expected<CompileRequest> capi::requestOf(const Package &package) {
       return damaged();
     request.rule.settings.emplace_back(name, value.get<std::string>());
   }
-  for (const auto &[name, text] : storageOf(package.variants().front().name)) {
+  for (const auto &[name, text] : storageOf(package.variants()[image->variant].name)) {
     const auto type = parseStorageType(text);
     if (!type)
       return damaged();

@@ -19,9 +19,11 @@ namespace updraft::capi {
 runtime::Status loadPackaged(const package::Package &package, const upd_compile_options &options,
                              std::shared_ptr<const runtime::Kernels> &kernels);
 
-/// Returns the request, without a target, that compiles the rule of the package's first variant
-/// again. UPD_UNSUPPORTED: the rule imports files.
-llvm::Expected<CompileRequest> requestOf(const package::Package &package);
+/// Returns the request, without a target, that compiles the rule of the variant that loadPackaged
+/// would take for this CPU. UPD_UNSUPPORTED: the rule imports files. Else the errors of
+/// loadPackaged.
+llvm::Expected<CompileRequest> requestOf(const package::Package &package,
+                                         const upd_compile_options &options);
 
 } // namespace updraft::capi
 

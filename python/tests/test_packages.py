@@ -71,7 +71,14 @@ def test_compile_takes_the_bytes_and_the_file(sgd):
         assert rule.origin == "package"
         assert rule.hypers["momentum"] == 0.9
         assert rule.target == "host"
+        assert "momentum_buffer" in rule._repr_html_()
     rule = updraft.compile_file(sgd, storage={"param": "bf16"})
+    explained = updraft.compile_file(
+        RULES / "sgd.upd",
+        defaults={"momentum": 0.9},
+        storage={"param": "bf16", "grad": "bf16", "state": "f32"},
+    )
+    assert rule.explain() == explained.explain()
     assert (rule.param_dtype, rule.grad_dtype) == ("bf16", "bf16")
     assert rule.states == {"momentum_buffer": "f32"}
 
@@ -193,7 +200,6 @@ def test_a_hyperparameter_that_needs_other_code_is_refused(sgd):
 
 
 def test_signatures(folder):
-    pytest.importorskip("torch")
     key, public = folder / "key.pem", folder / "public.pem"
     subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
     subprocess.run(["openssl", "pkey", "-in", key, "-pubout", "-out", public], check=True)

@@ -159,6 +159,9 @@ class CompiledRule:
     def _card(self) -> "Card":
         from .notebook import Card
 
+        source = self._source
+        if is_package(source):
+            source = _updraft.Package(source, "<package>").source
         return Card(
             name=self.name,
             remarks=f"computed in {self._compiled.compute_dtype}, "
@@ -166,7 +169,7 @@ class CompiledRule:
             hypers=self.hypers,
             statics=self.statics,
             storage={"param": self.param_dtype, "grad": self.grad_dtype} | self.states,
-            source=self._source.decode().rstrip("\n"),
+            source=source.decode().rstrip("\n"),
         )
 
     def _repr_html_(self) -> str:

@@ -22,8 +22,6 @@ static constexpr uint32_t leastVariantBytes = 16, leastImageBytes = 48, leastFun
 static_assert(sizeof(upd_package_header) == 56 && sizeof(upd_package_section) == 64 &&
               sizeof(upd_package_signature) == 96 && sizeof(upd_package_image) == leastImageBytes);
 
-/// The largest file that is read.
-
 namespace updraft::package {
 
 /// Fills a package. Every function returns false after the first problem.
@@ -274,7 +272,7 @@ bool PackageReader::addImage(const upd_package_image &record, uint32_t number) {
     if (!section(record.code, UPD_PACKAGE_PTX, "PTX", image.code))
       return false;
     if (record.executable != 0 || record.functions.count != 0 || record.imports.count != 0 ||
-        image.code.find('\0') != image.code.size() - 1)
+        (image.code.size() < 2 || image.code.find('\0') != image.code.size() - 1))
       return fail(
           fmt::format("image {} has PTX with functions, or without its null character", number));
   } else if (!section(record.code, UPD_PACKAGE_CODE, "code", image.code) ||

@@ -6,6 +6,7 @@
 #include "runtime/package/Package.h"
 #include "runtime/package/Signature.h"
 
+#include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
 

@@ -5,6 +5,7 @@
 #include "TensorFile.h"
 #include "runtime/files/FileReplacement.h"
 #include "tools/options/ExitCode.h"
+#include "tools/options/KeyFile.h"
 #include "tools/options/NameValue.h"
 #include "tools/options/StandardStreams.h"
 #include "updraft-c/compiler.h"
@@ -120,9 +121,10 @@ int main(int argc, char **argv) {
   app.add_option("--numerics", options.numerics,
                  "ieee, torch or fast: how arithmetic rounds (default: as packed, otherwise ieee)")
       ->type_name("MODE");
-  app.add_option("--require-signature", options.requiredKeyFile,
-                 "Accept only a package with a signature that the public Ed25519 key in a PEM file\nverifies; refuse rule files")
-      ->type_name("PUBLIC.pem");
+  updraft::addKeyFile(app, "--require-signature", options.requiredKeyFile,
+                      "Accept only a package with a signature that the public Ed25519 key in a\n"
+                      "PEM file verifies; refuse rule files",
+                      "PUBLIC.pem");
   CLI11_PARSE(app, argc, argv);
 
   Counts counts;

@@ -134,8 +134,8 @@ std::string readKey(const std::string &path) {
   if (const int error = updraft::files::readFile(path, size_t{1} << 20, key))
     throw std::runtime_error(
         fmt::format("cannot read the key `{}`: {}", path, std::strerror(error)));
-  if (key.empty())
-    throw std::runtime_error(fmt::format("the key `{}` is empty", path));
+  if (key.find("-----BEGIN PUBLIC KEY-----") == std::string::npos)
+    throw std::runtime_error(fmt::format("`{}` has no public key in PEM format", path));
   return key;
 }
 

@@ -26,7 +26,8 @@ llvm::Error updraft::writeTo(const std::string &path,
   return llvm::Error::success();
 }
 
-llvm::Error updraft::checkOutput(const std::string &output, const CompileRequest &request) {
+llvm::Error updraft::checkOutput(llvm::StringRef option, const std::string &output,
+                                 const CompileRequest &request) {
   if (output == "-")
     return llvm::Error::success();
   auto program = Compiler::parse(request);
@@ -35,8 +36,9 @@ llvm::Error updraft::checkOutput(const std::string &output, const CompileRequest
   for (const auto &source : (*program)->files()) {
     const bool isInput = source->path() == "-";
     if (files::isSameFile(isInput ? "/dev/stdin" : source->path(), output))
-      return makeError(UPD_INVALID_ARGUMENT, "`-o` names the rule's own file `" + source->path() +
-                                                 "`; name another file");
+      return makeError(UPD_INVALID_ARGUMENT,
+                       ("`" + option + "` names the rule's own file `").str() + source->path() +
+                           "`; name another file");
   }
   return llvm::Error::success();
 }

@@ -12,8 +12,9 @@ namespace updraft {
 llvm::Error writeTo(const std::string &path,
                     llvm::function_ref<llvm::Error(llvm::raw_ostream &)> produce);
 
-/// Refuses an output file that is also an input.
-llvm::Error checkOutput(const std::string &output, const CompileRequest &request);
+/// Refuses an output file, of an option such as "-o", that is also an input.
+llvm::Error checkOutput(llvm::StringRef option, const std::string &output,
+                        const CompileRequest &request);
 
 } // namespace updraft
 

@@ -7,6 +7,7 @@
 #include "runtime/package/PackagedRule.h"
 #include "runtime/package/SampleCheck.h"
 #include "runtime/package/Signature.h"
+#include "tools/options/KeyFile.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Packager/Packager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -42,10 +43,10 @@ PackageCommands::PackageCommands(CLI::App &app)
       ->type_name("TARGET")
       ->allow_extra_args(false);
   pack->add_option("-o,--output", output, "The package to write (default: FILE.updraft)");
-  pack->add_option("--sign", privateKey,
-                   "Sign it with the private Ed25519 key in a PEM file, as\n"
-                   "`openssl genpkey -algorithm ed25519 -out key.pem` writes one")
-      ->type_name("KEY.pem");
+  addKeyFile(*pack, "--sign", privateKey,
+             "Sign it with the private Ed25519 key in a PEM file, as\n"
+             "`openssl genpkey -algorithm ed25519 -out key.pem` writes one",
+             "KEY.pem");
   pack->get_formatter()->column_width(30);
 
   inspect->add_option("FILE", file, "The package (.updraft)")->required();
@@ -53,11 +54,10 @@ PackageCommands::PackageCommands(CLI::App &app)
   inspect->add_option("--section", part, "Print the content of the section with this number");
 
   verify->add_option("FILE", file, "The package (.updraft)")->required();
-  verify
-      ->add_option("--require-signature", publicKey,
-                   "Also require the signature of the public Ed25519 key in a PEM file, as\n"
-                   "`openssl pkey -in key.pem -pubout` prints one")
-      ->type_name("PUBLIC.pem");
+  addKeyFile(*verify, "--require-signature", publicKey,
+             "Also require the signature of the public Ed25519 key in a PEM file, as\n"
+             "`openssl pkey -in key.pem -pubout` prints one",
+             "PUBLIC.pem");
 }
 
 llvm::Error PackageCommands::check(const CLI::App &app) const {
@@ -111,7 +111,7 @@ llvm::Error PackageCommands::runPack() const {
                      "the rule comes from the standard input; name the package with -o");
   const std::string path =
       output.empty() ? (llvm::sys::path::stem(rule.file) + ".updraft").str() : output;
-  if (llvm::Error error = checkOutput(path, packed.rule))
+  if (llvm::Error error = checkOutput("-o", path, packed.rule))
     return error;
   return writeTo(path, [&](llvm::raw_ostream &os) -> llvm::Error {
     auto bytes = packRule(packed);

@@ -133,8 +133,15 @@ llvm::Error compile(const Options &options) {
                      "the rule comes from the standard input; name the object with -o");
   if (output.empty())
     output = suffix.empty() ? "-" : (llvm::sys::path::stem(options.rule.file) + suffix).str();
-  if (llvm::Error error = checkOutput(output, *request))
+  if (llvm::Error error = checkOutput("-o", output, *request))
     return error;
+  if (!options.dependencies.empty()) {
+    if (isOnlyExplained || options.dependencies == output)
+      return makeError(UPD_INVALID_ARGUMENT,
+                       "`--depfile` needs an output, which is another file than its own");
+    if (llvm::Error error = checkOutput("--depfile", options.dependencies, *request))
+      return error;
+  }
   if (options.explain) {
     llvm::Error error = writeTo(isOnlyExplained ? output : "-",
                                 [&](auto &os) { return compiler.explain(*request, os); });

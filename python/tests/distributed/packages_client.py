@@ -1,7 +1,7 @@
 """The client of a world whose other member, `ps`, may take packages.
 
-Trains a held parameter with the rule in each file that is given. Prints the results as JSON: the
-parameter's values, or the text of the error.
+Trains a held parameter with the rule in each file that is given. With `--as-text`, the rule's text
+begins like a package. Prints the results as JSON: the parameter's values, or the error's text.
 """
 
 import json
@@ -14,13 +14,23 @@ from torch.distributed import rpc
 
 import updraft
 from updraft import distributed
+from updraft.definition import FileDefinition
 from updraft.distributed.optim import DistributedOptimizer
+from updraft.shipped import require_path
+from updraft.tracing.source import Source
 
 
-def trained(path, name):
+class Disguised(FileDefinition):
+    """Sends the beginning of a package as a rule's text."""
+
+    def _source(self, statics):
+        return Source(b"UPDPACK\0", [])
+
+
+def trained(rule, name):
     """The values of a parameter after three steps on the worker."""
     rref = distributed.hold_parameter("ps", name, torch.linspace(-1, 1, 5))
-    optimizer = DistributedOptimizer(updraft.load(path), [rref], lr=0.1)
+    optimizer = DistributedOptimizer(rule, [rref], lr=0.1)
     for _ in range(3):
         with dist_autograd.context() as context:
             dist_autograd.backward(context, [rref.to_here().sin().sum()])
@@ -31,9 +41,15 @@ def trained(path, name):
 def main():
     join()
     results = []
-    for number, path in enumerate(sys.argv[1:]):
+    paths = sys.argv[1:]
+    rules = [updraft.load(path) for path in paths if path != "--as-text"]
+    if "--as-text" in paths:
+        disguised = Disguised(require_path("SGD"), None, {})
+        disguised._compiled = updraft.load("SGD").compile()
+        rules = [disguised]
+    for number, rule in enumerate(rules):
         try:
-            results.append(trained(path, f"parameter{number}"))
+            results.append(trained(rule, f"parameter{number}"))
         except Exception as error:
             results.append(str(error))
     print(json.dumps(results))

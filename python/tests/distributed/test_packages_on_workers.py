@@ -59,9 +59,21 @@ def test_packages_are_refused_without_a_key(start, files):
     ) in refused
 
 
+def test_a_package_in_place_of_a_text_is_refused(start):
+    [refused] = results(start, ("--as-text",))
+    assert "the text of rule `" in refused and "` is a package" in refused
+
+
 def test_a_key_that_cannot_be_read(start):
     code, _, err = outcome(start(free_port(), 1, PROGRAM, "--require-signature=missing.pem"))
     assert (code, err) == (
         2,
         "error: cannot read the key `missing.pem`: No such file or directory\n",
     )
+
+
+def test_a_file_without_a_public_key(start, tmp_path):
+    key = tmp_path / "key.pem"
+    key.write_text("secret")
+    code, _, err = outcome(start(free_port(), 1, PROGRAM, "--require-signature", key))
+    assert (code, err) == (2, f"error: `{key}` has no public key in PEM format\n")

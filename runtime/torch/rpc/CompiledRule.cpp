@@ -7,6 +7,7 @@
 #include "runtime/torch/rpc/ImportedNames.h"
 #include "runtime/torch/rpc/PackagePolicy.h"
 #include "runtime/torch/rpc/SourceFolder.h"
+#include "updraft-c/package_format.h"
 
 #include <algorithm>
 
@@ -50,12 +51,16 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
   options.numerics = choices.numerics.empty() ? nullptr : choices.numerics.c_str();
   upd_rule *rule = nullptr;
   if (!choices.package.empty()) {
-    const std::string &package = choices.package;
-    PackagePolicy::process().require(package, choices.filename);
-    check(Library::get().upd_compile(package.data(), package.size(), choices.filename.c_str(),
-                                     &options, &rule));
+    const std::string &bytes = choices.package;
+    PackagePolicy::process().require(bytes, choices.filename);
+    check(Library::get().upd_compile(bytes.data(), bytes.size(), choices.filename.c_str(), &options,
+                                     &rule));
     return RulePointer(rule);
   }
+  // upd_compile takes packages, too. They come only by `package`, past the policy.
+  constexpr std::string_view magic(UPD_PACKAGE_MAGIC, sizeof(UPD_PACKAGE_MAGIC));
+  TORCH_CHECK_VALUE(!source.starts_with(magic), "the text of rule `", choices.filename,
+                    "` is a package");
   const char *const here = __func__;
   auto compile = [&](const std::string &filename) {
     const Library &library = Library::get();

@@ -31,6 +31,7 @@ static double numberOf(const std::string &text) {
 
 /// Reads hexadecimal digits.
 static std::string bytesOf(const std::string &text) {
+  TORCH_CHECK_VALUE(text.size() % 2 == 0, "the package in the request for an optimizer is damaged");
   std::string bytes(text.size() / 2, '\0');
   for (size_t i = 0; i < bytes.size(); ++i) {
     const char *digits = text.data() + 2 * i;

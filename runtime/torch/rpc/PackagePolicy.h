@@ -20,7 +20,8 @@ public:
   /// key takes none.
   void limitTo(std::string publicKey);
 
-  /// Throws ValueError for a package that is not taken. Messages call it `name`.
+  /// Throws for a package that is not taken: ValueError, or NotImplementedError without libsodium
+  /// or for a newer format. Messages call the package `name`.
   void require(const std::string &package, const std::string &name) const;
 
 private:
