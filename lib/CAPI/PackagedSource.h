@@ -10,8 +10,9 @@
 
 namespace updraft::capi {
 
-/// Loads the first variant that has the storage types of `options`. The other options must be those
-/// that the package was made with, except for the defaults of hyperparameters.
+/// Loads the first variant that has the storage types of `options`. Rule, numerics and static flags
+/// must be those that the package was made with. Defaults of hyperparameters may differ. `tensors`,
+/// `origins` and `cache_dir` are ignored.
 ///
 /// UPD_NOT_FOUND: the package has no such rule, variant, target or setting. UPD_UNSUPPORTED: it was
 /// made with another option, or this machine can't run what it has. UPD_INVALID_ARGUMENT: the bytes

@@ -45,7 +45,8 @@ void updraft::addLinkRecord(Module &module, StringRef name, StringRef target,
   auto size = [&](uint64_t value) -> Constant * {
     return ConstantInt::get(Type::getInt64Ty(context), value);
   };
-  // The members of upd_linked_rule.
+  // The members of upd_linked_rule. A new member must be written here, too.
+  static_assert(sizeof(upd_linked_rule) == 40);
   Constant *record = ConstantStruct::getAnon(
       {size(sizeof(upd_linked_rule)),
        addLocal(module, ConstantDataArray::getString(context, target)),

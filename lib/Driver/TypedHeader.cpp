@@ -144,7 +144,7 @@ static inline upd_status @name@_bind_found_inf(upd_optimizer *optimizer, float *
 static constexpr const char *stateTemplate = R"(
 /* A view of the state `@state@`: @dtype@, @extent@@tensors@. Valid until the
  * optimizer is released. UPD_NOT_FOUND: the parameter has taken no step, or lacks the state. */
-static inline upd_status @name@_state_@c_name@(
+static inline upd_status @name@_state_@state@(
     upd_optimizer *optimizer, size_t param, upd_tensor *state) {
   return upd_optimizer_state(optimizer, param, "@state@", state);
 }
@@ -199,7 +199,6 @@ static std::string stateFunctions(const runtime::RuleInterface &rule, const std:
     functions +=
         fill(stateTemplate, {{"name", name},
                              {"state", state.name},
-                             {"c_name", state.name},
                              {"dtype", std::string(runtime::nameOf(state.dtype))},
                              {"extent", describe(state.over)},
                              {"tensors", state.tensors == TensorClass::Matrix   ? ", for matrices"
@@ -250,6 +249,9 @@ std::string updraft::typedHeader(const runtime::RuleInterface &rule, const LinkR
   std::string statics;
   for (const auto &[flag, value] : rule.statics)
     statics += (statics.empty() ? "\n * Static flags: " : ", ") + flag + " = " + value;
+  // A text must not end the comment.
+  for (size_t end = statics.find("*/"); end != std::string::npos; end = statics.find("*/", end))
+    statics.insert(end + 1, " ");
   return fill(headerTemplate,
               {{"name", name},
                {"NAME", llvm::StringRef(name).upper()},

@@ -5,6 +5,7 @@
 #include "runtime/capi/Report.h"
 #include "runtime/capi/SizedStruct.h"
 
+#include <cstddef>
 #include <vector>
 
 using namespace updraft;
@@ -19,12 +20,12 @@ upd_status upd_rule_link(const upd_linked_rule *const *targets, size_t target_co
     *rule = nullptr;
     if (!targets || target_count == 0)
       return runtime::invalidArgument("no targets; give at least one upd_linked_rule");
+    constexpr size_t firstSize = offsetof(upd_linked_rule, function_count) + sizeof(size_t);
     std::vector<upd_linked_rule> known(target_count);
     for (size_t i = 0; i < target_count; ++i) {
       if (!targets[i])
         return nullArgument("a target");
-      if (Status status =
-              capi::readSized(targets[i], sizeof(upd_linked_rule), "upd_linked_rule", known[i]);
+      if (Status status = capi::readSized(targets[i], firstSize, "upd_linked_rule", known[i]);
           !status.ok())
         return status;
       if (!known[i].target || !known[i].descriptor || !known[i].functions)

@@ -26,7 +26,8 @@ struct upd_package {
 };
 
 static Status readOptions(const upd_package_options &given, upd_package_options &options) {
-  return capi::readSized(&given, sizeof(upd_package_options), "upd_package_options", options);
+  return capi::readSized(&given, offsetof(upd_package_options, name), "upd_package_options",
+                         options);
 }
 
 static Status checkSignature(const Package &package, const upd_package_options *given) {

@@ -201,6 +201,20 @@ TEST(Package, ChecksPlacesInTheCode) {
   EXPECT_THAT(errorOf(write(parts)), HasSubstr("image 1 is of variant 1, and there are 1"));
 }
 
+TEST(Package, RefusesPTXWithoutText) {
+  for (const std::string &ptx : {std::string(), std::string(1, '\0'), std::string("ptx")}) {
+    PackageParts parts = smallParts();
+    PackageParts::Image &image = parts.images[0];
+    image.architecture = UPD_NVPTX;
+    image.code = ptx;
+    image.executable = 0;
+    image.functions = {};
+    image.imports = {};
+    EXPECT_THAT(errorOf(write(parts)),
+                HasSubstr("image 0 has PTX with functions, or without its null character"));
+  }
+}
+
 TEST(Package, MayHaveImagesOfUnknownArchitectures) {
   PackageParts parts = smallParts();
   parts.images[1].architecture = upd_architecture(7);

@@ -23,6 +23,9 @@ from updraft.tracing.source import Source
 class Disguised(FileDefinition):
     """Sends the beginning of a package as a rule's text."""
 
+    def compile(self, **options):
+        return updraft.load("SGD").compile(**options)
+
     def _source(self, statics):
         return Source(b"UPDPACK\0", [])
 
@@ -44,9 +47,7 @@ def main():
     paths = sys.argv[1:]
     rules = [updraft.load(path) for path in paths if path != "--as-text"]
     if "--as-text" in paths:
-        disguised = Disguised(require_path("SGD"), None, {})
-        disguised._compiled = updraft.load("SGD").compile()
-        rules = [disguised]
+        rules = [Disguised(require_path("SGD"), None, {})]
     for number, rule in enumerate(rules):
         try:
             results.append(trained(rule, f"parameter{number}"))
