@@ -88,9 +88,9 @@ typedef struct upd_compile_options {
  *
  * `source` may also be a package (updraft-c/package.h). Then the first variant with the given
  * storage types is loaded; types that aren't given may be any. Settings may change defaults of
- * hyperparameters. `rule`, `numerics` and static flags must be those that the package was made with;
- * `tensors`, `cache_dir` and `origins` are ignored. UPD_NOT_FOUND: it has no such rule, variant or
- * target. UPD_UNSUPPORTED: it was made with other options. */
+ * hyperparameters. `rule`, `numerics` and static flags must be those that the package was made
+ * with; `tensors`, `cache_dir` and `origins` are ignored. UPD_NOT_FOUND: it has no such rule,
+ * variant or target. UPD_UNSUPPORTED: it was made with other options. */
 UPD_EXPORT upd_status upd_compile(const char *source, size_t length, const char *filename,
                                   const upd_compile_options *options, upd_rule **rule);
 

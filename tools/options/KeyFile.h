@@ -9,8 +9,8 @@
 
 namespace updraft {
 
-/// Adds an option for a PEM file. Refuses an empty name, as of an unset variable of a shell: without
-/// a key, nothing would be checked or signed.
+/// Adds an option for a PEM file. Refuses an empty name, as of an unset variable of a shell:
+/// without a key, nothing would be checked or signed.
 inline void addKeyFile(CLI::App &app, const std::string &flag, std::string &path,
                        const std::string &help, const char *typeName) {
   const auto isNamed = [](const std::string &name) {
