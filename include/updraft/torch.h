@@ -1,6 +1,6 @@
 //===- updraft/torch.h - A compiled rule as an optimizer of LibTorch ----------------*- C++ -*-===//
-// Tested with LibTorch 2.15. Needs the headers of updraft/. It contains no compiled part: link torch
-// and libupdraft-runtime or libupdraft. With CMake: Updraft::Torch, which links both.
+// Tested with LibTorch 2.15. Needs the headers of updraft/. It contains no compiled part: link
+// torch and libupdraft-runtime or libupdraft. With CMake: Updraft::Torch, which links both.
 //
 // Names are written as in LibTorch. Functions throw c10::Error, as LibTorch does.
 
@@ -124,6 +124,7 @@ public:
                       stored.options.size(), " parameter groups; the optimizer has ",
                       param_groups_.size());
     std::vector<std::vector<Hyper>> values;
+    std::vector<Options *> options;
     for (size_t i = 0; i < param_groups_.size(); ++i) {
       const size_t count = param_groups_[i].params().size();
       TORCH_CHECK_VALUE(static_cast<size_t>(stored.paramCounts[i]) == count, "parameter group ", i,
@@ -131,10 +132,12 @@ public:
                         " parameters; that of the optimizer has ", count);
       stored.options[i] = completed(stored.options[i], {}, rule());
       values.push_back(stored.options[i].hypers());
+      options.push_back(&optionsOf(i));
     }
+    detail::checkStates(stored, rule());
     stepper->bind(param_groups_, stored.progress, std::move(values), stored.seed);
-    for (size_t i = 0; i < param_groups_.size(); ++i)
-      optionsOf(i) = stored.options[i];
+    for (size_t i = 0; i < options.size(); ++i)
+      *options[i] = std::move(stored.options[i]);
   }
 
   /// Writes or reads a safetensors file like that of upd_optimizer_save, which Updraft reads in
@@ -153,6 +156,7 @@ public:
         detail::check(upd_optimizer_get_hyper(optimizer, i, hyper.name.c_str(), &value));
         optionsOf(i).set(hyper.name, value);
       }
+    stepper->update(param_groups_, hypers()); // the stepper learns of the loaded values
   }
 
 private:

@@ -98,6 +98,33 @@ TEST(GroupTests, AddedGroupsAndParametersKeepTheStates) {
   EXPECT_EQ(optimizer.step_count(params[3]), 1);
 }
 
+TEST(GroupTests, GroupsWithoutParameters) {
+  const at::Tensor param = ones();
+  Optimizer optimizer(ruleOf("sgd"), Tensors{param}, {{"lr", 0.5}});
+  optimizer.add_param_group(Tensors{});
+  step(optimizer, {param});
+  EXPECT_TRUE(haveSameBits(param, at::full({4}, 0.5)));
+  optimizer.param_groups()[1].params().push_back(ones());
+  optionsOf(optimizer, 1).set_lr(0.25);
+  step(optimizer, optimizer.param_groups()[1].params());
+  EXPECT_TRUE(haveSameBits(optimizer.param_groups()[1].params()[0], at::full({4}, 0.75)));
+}
+
+TEST(GroupTests, ParametersThatChangeTheirGroup) {
+  const Tensors params = {ones(), ones()};
+  Optimizer optimizer(ruleOf("sgd"),
+                      Groups{{params, std::make_unique<Options>(Options{{"lr", 0.5}})},
+                             {Tensors{}, std::make_unique<Options>(Options{{"lr", 0.25}})}});
+  step(optimizer, params);
+  EXPECT_TRUE(haveSameBits(params, Tensors{at::full({4}, 0.5), at::full({4}, 0.5)}));
+  // The order of all parameters stays the same.
+  optimizer.param_groups()[0].params().pop_back();
+  optimizer.param_groups()[1].params().push_back(params[1]);
+  step(optimizer, params);
+  EXPECT_TRUE(haveSameBits(params, Tensors{at::zeros({4}), at::full({4}, 0.25)}));
+  EXPECT_EQ(optimizer.step_count(params[1]), 2);
+}
+
 TEST(GroupTests, RemovedParametersAreForgotten) {
   const Tensors params = {ones(), ones()};
   Optimizer optimizer(ruleOf("adamw"), params);

@@ -221,6 +221,21 @@ TEST(StepTests, RefusedGradients) {
   EXPECT_TRUE(haveSameBits(param, at::ones({3, 2})));
 }
 
+TEST(StepTests, RefusedStepsKeepNoGradients) {
+  at::Tensor grad;
+  {
+    // Its keys are not those of other tensors, so the step keeps a reference.
+    const c10::InferenceMode inference;
+    grad = at::ones({4});
+  }
+  const Tensors params = {at::ones({4}).requires_grad_(true), at::ones({4}).requires_grad_(true)};
+  Optimizer optimizer(ruleOf("sgd"), params);
+  params[0].mutable_grad() = grad;
+  params[1].mutable_grad() = at::ones({3});
+  EXPECT_NE(messageOf([&] { optimizer.step(); }), "");
+  EXPECT_EQ(grad.storage().use_count(), 1);
+}
+
 TEST(StepTests, RefusedParameters) {
   auto make = [](const at::Tensor &param) {
     return messageOf([&] { Optimizer(ruleOf("sgd"), Tensors{param}); });

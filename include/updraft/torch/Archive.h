@@ -5,7 +5,8 @@
 //   seed          of random numbers
 //   param_groups  size and, by index, `params` (their number) and `hypers`
 //   state         by index of a parameter that has stepped: `step`, and the states by name;
-//                 `NAME/scale` for the scales of a state in blocks
+//                 `NAME/type` and `NAME/scale` for the storage type and the scales of a state
+//                 in blocks
 
 #ifndef UPDRAFT_TORCH_ARCHIVE_H
 #define UPDRAFT_TORCH_ARCHIVE_H
@@ -14,6 +15,7 @@
 
 #include <torch/serialize/archive.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +27,7 @@ namespace detail {
 
 inline constexpr const char *archiveFormat = "updraft 1";
 inline constexpr const char *scaleSuffix = "/scale";
+inline constexpr const char *typeSuffix = "/type";
 
 inline void writeArchive(::torch::serialize::OutputArchive &archive, const Stepper &stepper,
                          const ParamGroups &groups) {
@@ -53,8 +56,10 @@ inline void writeArchive(::torch::serialize::OutputArchive &archive, const Stepp
     one.write("step", c10::IValue(progress.steps));
     for (const State &state : progress.states) {
       one.write(state.name, state.values, /*is_buffer=*/true);
-      if (state.scales.defined())
-        one.write(state.name + scaleSuffix, state.scales, /*is_buffer=*/true);
+      if (state.format.empty())
+        continue;
+      one.write(state.name + typeSuffix, c10::IValue(state.format));
+      one.write(state.name + scaleSuffix, state.scales, /*is_buffer=*/true);
     }
     states.write(std::to_string(i), one);
   }
@@ -78,9 +83,15 @@ inline Progress readProgress(::torch::serialize::InputArchive &archive) {
   for (const std::string &name : archive.keys()) {
     if (name == "step" || name.find('/') != std::string::npos)
       continue;
-    State state{name, {}, {}};
+    State state;
+    state.name = name;
     archive.read(name, state.values, /*is_buffer=*/true);
-    archive.try_read(name + scaleSuffix, state.scales, /*is_buffer=*/true);
+    if (state.values.scalar_type() == at::kByte) {
+      c10::IValue type;
+      archive.read(name + typeSuffix, type);
+      state.format = type.toStringRef();
+      archive.try_read(name + scaleSuffix, state.scales, /*is_buffer=*/true);
+    }
     result.states.push_back(std::move(state));
   }
   return result;
@@ -117,6 +128,30 @@ inline Stored readArchive(::torch::serialize::InputArchive &archive) {
     }
   }
   return result;
+}
+
+/// Throws if a parameter has only some of its states, as when the rule that wrote the archive was
+/// compiled with other static parameters.
+inline void checkStates(const Stored &stored, const Rule &rule) {
+  const std::vector<Rule::StateInfo> infos = rule.states();
+  const auto isOwn = [](const Rule::StateInfo &info) {
+    return info.tensors == UPD_ALL_TENSORS && info.extent != UPD_EXTENT_GROUP;
+  };
+  for (size_t i = 0; i < stored.progress.size(); ++i) {
+    const std::vector<State> &states = stored.progress[i].states;
+    const auto has = [&](const Rule::StateInfo &info) {
+      return std::any_of(states.begin(), states.end(),
+                         [&](const State &state) { return state.name == info.name; });
+    };
+    // A parameter that hasn't stepped may have states of its group.
+    if (std::none_of(infos.begin(), infos.end(), [&](const Rule::StateInfo &info) {
+          return info.extent != UPD_EXTENT_GROUP && has(info);
+        }))
+      continue;
+    for (const Rule::StateInfo &info : infos)
+      TORCH_CHECK_VALUE(!isOwn(info) || has(info), "parameter ", i,
+                        " of the archive lacks the state `", info.name, "`");
+  }
 }
 
 } // namespace detail

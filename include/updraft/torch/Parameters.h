@@ -29,7 +29,7 @@ public:
   Parameters &operator=(Parameters &&) noexcept = default;
   Parameters(const ParamGroups &groups, upd_dtype ofGradients)
       : gradType(caffe2::TypeMeta::fromScalarType(scalarTypeOf(ofGradients))) {
-    for (const auto &group : groups)
+    for (const auto &group : groups) {
       for (const at::Tensor &param : group.params()) {
         const upd_tensor view = viewOf(param, "parameter " + std::to_string(params.size()));
         entries.push_back({param.unsafeGetTensorImpl(), view.data, nullptr, view.rank,
@@ -38,6 +38,8 @@ public:
         dimensions.insert(dimensions.end(), view.strides, view.strides + view.rank);
         params.push_back(param);
       }
+      groupEnds.push_back(params.size());
+    }
     const int64_t *sizes = dimensions.data();
     for (Entry &entry : entries) {
       entry.sizes = sizes;
@@ -78,7 +80,8 @@ public:
     return result;
   }
 
-  /// Whether the groups have these parameters, with the same memory, types and layouts.
+  /// Whether the groups have these parameters, each in the same group, with the same memory, types
+  /// and layouts.
   bool areThoseOf(const ParamGroups &groups) const {
     return haveObjectsOf(groups) && std::none_of(entries.begin(), entries.end(), hasMoved);
   }
@@ -155,14 +158,18 @@ private:
   }
 
   bool haveObjectsOf(const ParamGroups &groups) const {
+    if (groups.size() != groupEnds.size())
+      return false;
     size_t i = 0;
-    for (const auto &group : groups)
-      for (const at::Tensor &param : group.params()) {
-        if (i == entries.size() || entries[i].object != param.unsafeGetTensorImpl())
+    for (size_t group = 0; group < groups.size(); ++group) {
+      const std::vector<at::Tensor> &listed = groups[group].params();
+      if (i + listed.size() != groupEnds[group])
+        return false;
+      for (const at::Tensor &param : listed)
+        if (entries[i++].object != param.unsafeGetTensorImpl())
           return false;
-        ++i;
-      }
-    return i == entries.size();
+    }
+    return true;
   }
 
   static void prefetchTensor(const at::TensorImpl *tensor) {
@@ -241,6 +248,7 @@ private:
 
   std::vector<at::Tensor> params; ///< keep the objects of `entries` alive
   std::vector<Entry> entries;
+  std::vector<size_t> groupEnds; ///< the index behind the last parameter, by group
   std::vector<int64_t> dimensions;
   std::vector<const void *> addresses; ///< of the gradients; null if absent
   std::vector<at::Tensor> copies;      ///< of gradients that have another layout

@@ -23,12 +23,13 @@ inline namespace v1 {
 namespace torch {
 namespace detail {
 
-/// A state of a parameter. `scales` is defined if the state is stored in blocks, and `values` are
-/// then their codes.
+/// A state of a parameter. If it is stored in blocks, `values` are their codes.
 struct State {
   std::string name;
   at::Tensor values;
-  at::Tensor scales;
+  at::Tensor scales;     ///< undefined if not in blocks
+  std::string format;    ///< the blocks' storage type; empty if not in blocks
+  bool together = false; ///< the scales follow the codes in the library's memory
 };
 
 /// Everything that steps have left of a parameter. The states are none or all.
@@ -51,11 +52,12 @@ public:
   size_t paramCount() const { return params.size(); }
 
   void step(const ParamGroups &groups, const std::vector<const std::vector<Hyper> *> &hypers) {
+    const auto drop = c10::make_scope_exit([this] { params.dropGradients(); });
     if (!params.look(groups)) {
       rebind(groups, hypers);
-      TORCH_INTERNAL_ASSERT(params.look(groups));
+      const bool areThese = params.look(groups);
+      TORCH_INTERNAL_ASSERT(areThese);
     }
-    const auto drop = c10::make_scope_exit([this] { params.dropGradients(); });
     setHypers(hypers);
     setStream(*handle);
     check(upd_optimizer_prepare_addresses(handle->optimizer, params.gradients(), params.size(),
@@ -106,11 +108,18 @@ public:
     check(upd_optimizer_get_step(optimizer, param, &result.steps));
     upd_tensor view;
     for (const Rule::StateInfo &info : rule->states()) {
-      if (upd_optimizer_state(optimizer, param, info.name.data(), &view) != UPD_OK)
+      const upd_status status = upd_optimizer_state(optimizer, param, info.name.data(), &view);
+      if (status == UPD_NOT_FOUND)
         continue;
-      State state{std::string(info.name), tensorOf(view), {}};
-      if (isBlocked(info.dtype))
+      check(status);
+      State state;
+      state.name = info.name;
+      state.values = tensorOf(view);
+      if (isBlocked(info.dtype)) {
         state.scales = this->state(param, state.name + ".scale");
+        state.format = nameOf(info.dtype);
+        state.together = true;
+      }
       result.states.push_back(std::move(state));
     }
     return result;
@@ -220,25 +229,42 @@ private:
     const auto info = std::find_if(infos.begin(), infos.end(),
                                    [&](const auto &each) { return each.name == state.name; });
     TORCH_CHECK_VALUE(info != infos.end(), "unknown state `", state.name, "` of parameter ", param);
+    const bool inBlocks = isBlocked(info->dtype);
+    TORCH_CHECK_VALUE(state.format.empty() || state.format == nameOf(info->dtype), "state `",
+                      state.name, "` of parameter ", param, " was saved as ", state.format,
+                      ", but the rule stores it as ", nameOf(info->dtype),
+                      "; compile the rule with the storage type that it was saved with");
     at::Tensor values = state.values;
     if (info->extent == UPD_EXTENT_ELEMENT && values.sizes() == bound.sizes(param))
       values = placed(values, bound.strides(param), made.device);
     else
       values = values.to(made.device).contiguous();
-    if (state.scales.defined())
-      values = joined(values, state.scales);
+    const bool hasCodes = inBlocks && values.scalar_type() == at::kByte;
+    const auto checkScales = [&](bool areRight) {
+      TORCH_CHECK_VALUE(areRight, "the scales of state `", state.name, "` of parameter ", param,
+                        " are missing or have another shape");
+    };
+    if (hasCodes) {
+      checkScales(state.scales.defined());
+      if (!state.together || !values.is_same(state.values))
+        values = joined(values, state.scales);
+    }
     upd_tensor view = viewOf(values, "a state");
-    if (isBlocked(info->dtype) && values.scalar_type() == at::kByte)
+    if (hasCodes)
       view.dtype = info->dtype;
     check(upd_optimizer_bind_state(made.optimizer, param, state.name.c_str(), &view));
     made.bound.emplace(view.data, values);
+    // The library gives the shape of the scales once the state is bound. It hasn't read them yet.
+    if (hasCodes) {
+      check(upd_optimizer_state(made.optimizer, param, (state.name + ".scale").c_str(), &view));
+      checkScales(state.scales.sizes() ==
+                  at::IntArrayRef(view.shape, static_cast<size_t>(view.rank)));
+    }
   }
 
-  /// The library has the scales after the codes. Copies both unless they are there.
+  /// Copies codes and scales into one memory, where the scales follow the codes.
   static at::Tensor joined(const at::Tensor &codes, const at::Tensor &scales) {
     const int64_t offset = (codes.numel() + 3) / 4 * 4;
-    if (static_cast<const char *>(codes.const_data_ptr()) + offset == scales.const_data_ptr())
-      return codes;
     at::Tensor memory = at::empty({offset + 4 * scales.numel()}, codes.options());
     at::Tensor result = memory.as_strided(codes.sizes(), codes.strides());
     result.copy_(codes);

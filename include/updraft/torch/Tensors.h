@@ -42,6 +42,16 @@ inline at::ScalarType scalarTypeOf(upd_dtype dtype) {
   return at::kFloat;
 }
 
+inline const char *nameOf(upd_dtype dtype) {
+  switch (dtype) {
+#define UPD_DTYPE(constant, name, bytes)                                                           \
+  case constant:                                                                                   \
+    return name;
+#include "updraft-c/dtypes.def"
+  }
+  return "of an unknown type";
+}
+
 inline bool isBlocked(upd_dtype dtype) {
   return dtype == UPD_Q8_LINEAR || dtype == UPD_Q8_COMPANDED;
 }
