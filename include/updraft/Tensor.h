@@ -149,6 +149,8 @@ template <typename T> Result<Span<T>> TensorView::elements() const {
     expected *= sizes[i];
     count *= static_cast<size_t>(sizes[i]);
   }
+  if (tensor.rank == UPD_ABSENT)
+    return Error{UPD_INVALID_ARGUMENT, "the gradient is absent; it has no elements"};
   if (tensor.device != UPD_CPU)
     return Error{UPD_UNSUPPORTED, "the tensor is on a GPU; copy its elements to the CPU first"};
   constexpr upd_dtype asked = ElementType<std::remove_const_t<T>>::value;

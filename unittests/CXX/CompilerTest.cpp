@@ -54,6 +54,10 @@ TEST(Compiler, ReportsErrors) {
   EXPECT_THAT(wrong.error().message, StartsWith("r.upd:1:9: error: "));
   const Result<Rule> missing = compileFile("none.upd");
   EXPECT_EQ(missing.error().message, "cannot read `none.upd`: No such file or directory");
+  CompileOptions options;
+  options.tensors = static_cast<upd_tensors>(3);
+  EXPECT_EQ(compile(descent, options).error().message,
+            "unknown tensors 3; the values are those of upd_tensors");
 }
 
 TEST(Compiler, EmitsStages) {

@@ -119,6 +119,9 @@ TEST(TensorView, RefusesElementsThatAreElsewhereOrReadOnly) {
   const Result<Span<const float>> onGpu = TensorView(tensor).elements<const float>();
   EXPECT_EQ(onGpu.error().code, UPD_UNSUPPORTED);
   EXPECT_EQ(onGpu.error().message, "the tensor is on a GPU; copy its elements to the CPU first");
+  const Result<Span<float>> absent = TensorView::absent().elements<float>();
+  EXPECT_EQ(absent.error().code, UPD_INVALID_ARGUMENT);
+  EXPECT_EQ(absent.error().message, "the gradient is absent; it has no elements");
 }
 
 TEST(TensorList, HasTheTensorsInARow) {
