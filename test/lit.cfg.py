@@ -12,6 +12,9 @@ config.name = "updraft"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".upd", ".test"]
 config.excludes = ["Inputs", "CMakeLists.txt"]
+# Tests of the long suites: tools/lint/run-long passes --param=long=1.
+if not lit_config.params.get("long"):
+    config.excludes.append("Long")
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.updraft_obj_root, "test")
 
