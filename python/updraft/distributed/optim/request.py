@@ -88,7 +88,8 @@ def request(
             "files": imports.files,
             "package": package.hex(),
             "rule": definition._rule or "",
-            "numerics": correspondence.numerics or "",
+            # Empty: as in the package.
+            "numerics": correspondence.numerics or ("" if package else "ieee"),
             "storage": {
                 name: dtypes.canonical_name(dtype) for name, dtype in correspondence.storage.items()
             },
