@@ -92,38 +92,32 @@ def test_a_pickle_holds_the_package(sgd, tmp_path):
     assert definition.hypers["lr"] == 0.25
 
 
+def trained(kind, *rule, dtype="float32", **options):
+    """A parameter after five steps of `kind(*rule, [param], lr=0.1, **options)`."""
+    torch = pytest.importorskip("torch")
+    param = torch.linspace(-1, 1, 1000, dtype=getattr(torch, dtype)).requires_grad_()
+    optimizer = kind(*rule, [param], lr=0.1, **options)
+    for _ in range(5):
+        param.grad = param.detach().sin()
+        optimizer.step()
+    return param.detach()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
 def test_steps_of_tensors_have_the_bits_of_the_text(sgd, dtype):
     torch = pytest.importorskip("torch")
-    results = []
     storage = {"state": "f32"} if dtype == "bfloat16" else None
-    for rule, options in (
-        (updraft.load(sgd), {}),
-        (updraft.load("SGD")(momentum=0.9), {"storage": storage}),
-    ):
-        param = torch.linspace(-1, 1, 1000, dtype=getattr(torch, dtype)).requires_grad_()
-        optimizer = updraft.optimizer(rule, [param], lr=0.1, **options)
-        for _ in range(5):
-            param.grad = param.detach().sin()
-            optimizer.step()
-        results.append(param.detach())
-    assert torch.equal(*results)
+    packed = trained(updraft.optimizer, updraft.load(sgd), dtype=dtype)
+    text = trained(
+        updraft.optimizer, updraft.load("SGD")(momentum=0.9), dtype=dtype, storage=storage
+    )
+    assert torch.equal(packed, text)
 
 
 def test_the_numerics_are_those_of_the_package(torch_numerics):
     torch = pytest.importorskip("torch")
-    results = []
-    for kind in (
-        lambda params: updraft.optimizer(torch_numerics, params, lr=0.1),
-        lambda params: updraft.optim.AdamW(params, lr=0.1),
-    ):
-        param = torch.linspace(-1, 1, 1000).requires_grad_()
-        optimizer = kind([param])
-        for _ in range(5):
-            param.grad = param.detach().sin()
-            optimizer.step()
-        results.append(param.detach())
-    assert torch.equal(*results)
+    packed = trained(updraft.optimizer, torch_numerics)
+    assert torch.equal(packed, trained(updraft.optim.AdamW))
 
 
 def test_a_scaler_unscales_before_the_step(torch_numerics):

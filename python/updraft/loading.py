@@ -2,6 +2,7 @@
 
 import os
 
+from . import _updraft
 from .compiled_rule import is_package, path_text, read_source
 from .definition import FileDefinition, RuleDefinition
 from .errors import InvalidArgumentError
@@ -42,7 +43,9 @@ def load(
     content = read_source(file)
     definition = FileDefinition(file, rule, {})
     if is_package(content):
-        definition = PackageDefinition(file, content, {}, required_key)
+        if required_key is not None:
+            _updraft.Package(content, file, required_key)  # refuses other signatures
+        definition = PackageDefinition(file, content, {})
         if rule not in (None, definition.name):
             raise InvalidArgumentError(
                 f"package `{file}` has the rule `{definition.name}`, not `{rule}`"

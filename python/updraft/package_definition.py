@@ -12,16 +12,9 @@ from .tracing.source import Source
 class PackageDefinition(FileDefinition):
     """A rule in a package. It holds the bytes of the package, and so does a pickle."""
 
-    def __init__(
-        self,
-        path: str,
-        content: bytes,
-        defaults: Mapping[str, Any],
-        required_key: str | None = None,
-    ) -> None:
+    def __init__(self, path: str, content: bytes, defaults: Mapping[str, Any]) -> None:
         super().__init__(path, None, defaults)
         self.content = content
-        self._text = _updraft.Package(content, path, required_key).source
 
     def __call__(self, **defaults: Any) -> "PackageDefinition":
         return PackageDefinition(self._path, self.content, self._defaults | defaults)
@@ -40,7 +33,7 @@ class PackageDefinition(FileDefinition):
         """Returns the text that the package was made from."""
         if statics:
             raise InvalidArgumentError(f"`{self.name}` has no static argument `{min(statics)}`")
-        return self._text.decode().rstrip("\n")
+        return _updraft.Package(self.content, self._path).source.decode().rstrip("\n")
 
     def _stage(self) -> tuple[str, str]:
         raise UnsupportedError(
