@@ -405,7 +405,7 @@ std::vector<at::Tensor> GroupStepper::states(const std::vector<int64_t> &numbers
     const size_t index = checked(number);
     upd_tensor view;
     check(Library::get().upd_optimizer_state(handle->optimizer, number, name.c_str(), &view));
-    at::Tensor state = tensorOver(view, [kept = handle](void *) {}, on);
+    at::Tensor state = tensorOver(view, on.device, [kept = handle](void *) {});
     const bool pairs = table.isComplex(index) && state.sizes() == table.sizes(index);
     result.push_back(pairs ? at::view_as_complex(state) : std::move(state));
   }
@@ -425,7 +425,7 @@ at::Tensor GroupStepper::copyOfState(int64_t param, const std::string &name) con
   upd_tensor view;
   if (Library::get().upd_optimizer_state(handle->optimizer, param, name.c_str(), &view) != UPD_OK)
     return {};
-  at::Tensor state = tensorOver(view, [](void *) {}, on).clone();
+  at::Tensor state = tensorOver(view, on.device, [](void *) {}).clone();
   const bool pairs = table.isComplex(index) && state.sizes() == table.sizes(index);
   return pairs ? at::view_as_complex(state) : state;
 }

@@ -25,7 +25,7 @@ namespace updraft::torch_adapter {
 /// whole number from 0 to 2^53.
 int64_t asStepCount(double count, int64_t param);
 
-class GroupStepper : public torch::CustomClassHolder {
+class GroupStepper : public ::torch::CustomClassHolder {
 public:
   /// The optimizer keeps `rule` alive. The caller owns the parameters and keeps them alive during a
   /// step. It also keeps alive the states that it binds or asks for, as long as autograd must learn

@@ -11,7 +11,7 @@ namespace updraft::torch_adapter {
 
 /// Steps several groups, or none if one refuses. The caller keeps other threads from stepping any
 /// of them meanwhile.
-class JointStep : public torch::CustomClassHolder {
+class JointStep : public ::torch::CustomClassHolder {
 public:
   explicit JointStep(std::vector<c10::intrusive_ptr<GroupStepper>> steppers)
       : steppers(std::move(steppers)) {}

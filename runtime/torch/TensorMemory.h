@@ -2,13 +2,13 @@
 // A step of thousands of small tensors is bound by cache misses, because each tensor is several
 // objects in different places. These functions read as little as possible, and read several tensors
 // at once so that the misses overlap. They don't throw. Threads may process parts of one vector.
+// More of them are in updraft/torch/Tensors.h.
 
 #ifndef UPDRAFT_RUNTIME_TORCH_TENSORMEMORY_H
 #define UPDRAFT_RUNTIME_TORCH_TENSORMEMORY_H
 
 #include "runtime/torch/WatchedTensor.h"
-
-#include <ATen/core/Tensor.h>
+#include "updraft/torch/Tensors.h"
 
 #include <span>
 #include <vector>
@@ -18,13 +18,8 @@ namespace updraft::torch_adapter {
 /// How many tensors are read at once.
 constexpr size_t tensorsAtOnce = 16;
 
-/// Prefetches the object itself, not the objects that it points to.
-inline void prefetchTensor(const at::TensorImpl *tensor) {
-  const char *bytes = reinterpret_cast<const char *>(tensor);
-  for (size_t offset = 0; offset < sizeof(at::TensorImpl); offset += 64)
-    __builtin_prefetch(bytes + offset);
-  __builtin_prefetch(bytes + sizeof(at::TensorImpl) - 1);
-}
+using torch::detail::dataOf;
+using torch::detail::prefetchTensor;
 
 /// Prefetches the objects of tensors [begin, end) and of their storages.
 inline void prefetchWithStorages(const std::vector<WatchedTensor> &tensors, size_t begin,
@@ -33,16 +28,6 @@ inline void prefetchWithStorages(const std::vector<WatchedTensor> &tensors, size
     prefetchTensor(tensors[i].object());
   for (size_t i = begin; i < end; ++i)
     __builtin_prefetch(tensors[i].object()->unsafe_storage().unsafeGetStorageImpl());
-}
-
-/// Returns the address of the first element, like TensorImpl::data but with fewer calls. Null if
-/// there is no memory, as for a storage of 0 bytes.
-inline const void *dataOf(const at::TensorImpl &tensor) {
-  const void *start = tensor.unsafe_storage().data();
-  if (tensor.numel() == 0 || !start)
-    return nullptr;
-  return static_cast<const char *>(start) +
-         tensor.dtype().itemsize() * static_cast<size_t>(tensor.storage_offset());
 }
 
 /// Reads the versions of some of the tensors before they are bumped, so that the cache misses

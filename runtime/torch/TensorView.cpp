@@ -5,23 +5,9 @@
 #include "runtime/base/EmulatorDevice.h"
 #include "runtime/torch/TensorMemory.h"
 
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/view_as_real.h>
 
 using namespace updraft::torch_adapter;
-
-namespace {
-struct TypePair {
-  upd_dtype ours;
-  at::ScalarType theirs;
-};
-// Types that torch doesn't have, the codes of blocks, are bytes in torch.
-constexpr TypePair types[] = {
-    {UPD_F32, at::kFloat},         {UPD_F64, at::kDouble}, {UPD_BF16, at::kBFloat16},
-    {UPD_F16, at::kHalf},          {UPD_I8, at::kChar},    {UPD_Q8_LINEAR, at::kByte},
-    {UPD_Q8_COMPANDED, at::kByte},
-};
-} // namespace
 
 StepDevice StepDevice::of(const at::Tensor &tensor, bool emulated) {
   const at::Device device = tensor.device();
@@ -43,40 +29,19 @@ upd_tensor updraft::torch_adapter::viewOf(const at::Tensor &tensor, const char *
                               "; the step is compiled for ",
                               on.isCpu() ? "the CPU" : on.device.str());
   upd_tensor view{};
-  for (const TypePair &type : types)
-    if (type.theirs == tensor.scalar_type()) {
-      view.dtype = type.ours;
-      view.data = tensor.data_ptr();
-      // If there is no memory, an offset would make the pointer non-null.
-      if (!dataOf(*tensor.unsafeGetTensorImpl()))
-        view.data = nullptr;
-      view.shape = tensor.sizes().data();
-      view.strides = tensor.strides().data();
-      view.rank = static_cast<int32_t>(tensor.dim());
-      view.device = on.kind;
-      view.device_index = on.index();
-      return view;
-    }
-  TORCH_CHECK_NOT_IMPLEMENTED(false, what, " has the dtype ", tensor.scalar_type(),
+  TORCH_CHECK_NOT_IMPLEMENTED(updraft::torch::detail::getType(tensor.scalar_type(), view.dtype),
+                              what, " has the dtype ", tensor.scalar_type(),
                               "; float32, float64, bfloat16 and float16 can be");
-}
-
-at::ScalarType updraft::torch_adapter::scalarTypeOf(upd_dtype dtype) {
-  for (const TypePair &type : types)
-    if (type.ours == dtype)
-      return type.theirs;
-  return at::kFloat;
-}
-
-at::Tensor updraft::torch_adapter::tensorOver(const upd_tensor &view,
-                                              const std::function<void(void *)> &release,
-                                              const StepDevice &on) {
-  const auto options = at::TensorOptions(scalarTypeOf(view.dtype)).device(on.device);
-  auto maker = at::for_blob(view.data, at::IntArrayRef(view.shape, view.rank));
-  if (view.strides)
-    maker.strides(at::IntArrayRef(view.strides, view.rank));
-  // Without a device, torch would ask CUDA for the device of the memory.
-  return maker.deleter(release).options(options).target_device(on.device).make_tensor();
+  view.data = tensor.data_ptr();
+  // If there is no memory, an offset would make the pointer non-null.
+  if (!dataOf(*tensor.unsafeGetTensorImpl()))
+    view.data = nullptr;
+  view.shape = tensor.sizes().data();
+  view.strides = tensor.strides().data();
+  view.rank = static_cast<int32_t>(tensor.dim());
+  view.device = on.kind;
+  view.device_index = on.index();
+  return view;
 }
 
 at::Tensor updraft::torch_adapter::realOf(const at::Tensor &tensor) {

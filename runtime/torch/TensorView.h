@@ -3,13 +3,12 @@
 #ifndef UPDRAFT_RUNTIME_TORCH_TENSORVIEW_H
 #define UPDRAFT_RUNTIME_TORCH_TENSORVIEW_H
 
-#include "updraft-c/types.h"
-
-#include <ATen/core/Tensor.h>
-
-#include <functional>
+#include "updraft/torch/Tensors.h"
 
 namespace updraft::torch_adapter {
+
+using torch::detail::scalarTypeOf;
+using torch::detail::tensorOver;
 
 /// A device in torch's and in the library's representation. To torch, the emulator's tensors are on
 /// the CPU.
@@ -27,13 +26,6 @@ struct StepDevice {
 /// valid until it is resized. Throws if the tensor isn't dense and real, or is on another device.
 /// `what` names it in the message.
 upd_tensor viewOf(const at::Tensor &tensor, const char *what, const StepDevice &on = {});
-
-/// Returns torch's type for `dtype`, or a byte type if torch has none.
-at::ScalarType scalarTypeOf(upd_dtype dtype);
-
-/// Returns a tensor over the library's memory. Its storage calls `release` when it is freed.
-at::Tensor tensorOver(const upd_tensor &view, const std::function<void(void *)> &release,
-                      const StepDevice &on = {});
 
 /// Returns a complex tensor as a tensor of real pairs, with one more dimension. Returns other
 /// tensors unchanged.

@@ -5,12 +5,14 @@
 #ifndef UPDRAFT_TORCH_PARAMETERS_H
 #define UPDRAFT_TORCH_PARAMETERS_H
 
+#include "updraft/torch/IntraOpPool.h"
 #include "updraft/torch/Tensors.h"
 
 #include <ATen/ops/empty.h>
 #include <torch/optim/optimizer.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -86,15 +88,26 @@ public:
     return haveObjectsOf(groups) && std::none_of(entries.begin(), entries.end(), hasMoved);
   }
 
-  /// Takes the gradients. Returns false if `areThoseOf` would. Throws if a gradient is refused.
+  /// Takes the gradients, on the intra-op threads. Returns false if `areThoseOf` would. Throws if a
+  /// gradient is refused.
   bool look(const ParamGroups &groups) {
     dropGradients();
     if (!haveObjectsOf(groups))
       return false;
-    prefetch(0, atOnce);
-    for (size_t i = 0; i < entries.size(); i += atOnce)
-      if (!lookAtBlock(i, std::min(i + atOnce, entries.size())))
-        return false;
+    std::atomic<bool> moved = false, unusual = false;
+    const auto lookAtPart = [&](size_t begin, size_t end) {
+      const Found found = look(begin, end);
+      if (found.moved)
+        moved = true;
+      if (found.unusual)
+        unusual = true;
+    };
+    forParts(entries.size(), lookAtPart);
+    if (moved)
+      return false;
+    for (size_t i = 0; i < entries.size() && unusual; ++i)
+      if (addresses[i] == &isUnusual)
+        addresses[i] = addressOfUnusual(entries[i].object->grad(), i);
     return true;
   }
 
@@ -138,8 +151,10 @@ private:
 
   /// How many tensors are read at once, so that cache misses overlap.
   static constexpr size_t atOnce = 16;
-  /// The address of a gradient that has no elements.
-  static constexpr char noElements = 0;
+  /// The least number of parameters that are worth a thread.
+  static constexpr size_t leastPerPart = 256;
+  /// The address of a gradient that has no elements, and of one that has yet to be looked at.
+  static constexpr char noElements = 0, isUnusual = 0;
 
   static bool hasLayout(const at::TensorImpl &tensor, const Entry &entry) {
     const at::IntArrayRef sizes = tensor.sizes(), strides = tensor.strides();
@@ -172,22 +187,48 @@ private:
     return true;
   }
 
-  static void prefetchTensor(const at::TensorImpl *tensor) {
-    const char *bytes = reinterpret_cast<const char *>(tensor);
-    for (size_t offset = 0; offset < sizeof(at::TensorImpl); offset += 64)
-      __builtin_prefetch(bytes + offset);
-    __builtin_prefetch(bytes + sizeof(at::TensorImpl) - 1);
-  }
-
   void prefetch(size_t begin, size_t end) const {
-    for (size_t i = begin; i < std::min(end, entries.size()); ++i)
+    for (size_t i = begin; i < end; ++i)
       prefetchTensor(entries[i].object);
   }
 
-  /// Each tensor is several objects in different places.
-  bool lookAtBlock(size_t begin, size_t end) {
+  struct Found {
+    bool moved = false;   ///< a parameter has other memory, type or layout
+    bool unusual = false; ///< a gradient's address is `isUnusual`
+  };
+
+  /// Calls `part(begin, end)` on the intra-op threads.
+  template <typename Part> static void forParts(size_t count, const Part &part) {
+    const auto parts = static_cast<int32_t>(std::min<size_t>(
+        std::max<size_t>(count / leastPerPart, 1), static_cast<size_t>(at::get_num_threads())));
+    struct Context {
+      const Part &part;
+      size_t count, parts;
+    } context{part, count, static_cast<size_t>(parts)};
+    const auto run = [](void *given, int32_t index) {
+      const auto &[part, count, parts] = *static_cast<Context *>(given);
+      const auto i = static_cast<size_t>(index);
+      part(count * i / parts, count * (i + 1) / parts);
+    };
+    intraOpPool()->run(nullptr, parts, run, &context);
+  }
+
+  Found look(size_t begin, size_t end) {
+    Found found;
+    prefetch(begin, std::min(begin + atOnce, end));
+    for (size_t i = begin; i < end; i += atOnce) {
+      const Found block = lookAtBlock(i, std::min(i + atOnce, end), end);
+      found.moved |= block.moved;
+      found.unusual |= block.unusual;
+    }
+    return found;
+  }
+
+  /// Each tensor is several objects in different places. `last` is the end of the part.
+  Found lookAtBlock(size_t begin, size_t end, size_t last) {
+    Found found;
     const at::Tensor *grads[atOnce];
-    prefetch(end, end + atOnce);
+    prefetch(end, std::min(end + atOnce, last));
     for (size_t i = begin; i < end; ++i) {
       __builtin_prefetch(entries[i].object->unsafe_storage().unsafeGetStorageImpl());
       if (const c10::AutogradMetaInterface *meta = entries[i].object->autograd_meta()) {
@@ -204,24 +245,25 @@ private:
       if (const at::Tensor &grad = *grads[i - begin]; grad.defined())
         __builtin_prefetch(grad.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
     for (size_t i = begin; i < end; ++i) {
-      if (hasMoved(entries[i]))
-        return false;
-      addresses[i] = grads[i - begin]->defined() ? addressOf(*grads[i - begin], i) : nullptr;
+      found.moved |= hasMoved(entries[i]);
+      const at::Tensor &grad = *grads[i - begin];
+      addresses[i] = grad.defined() ? addressOf(*grad.unsafeGetTensorImpl(), i) : nullptr;
+      found.unusual |= addresses[i] == &isUnusual;
     }
-    return true;
+    return found;
   }
 
-  const void *addressOf(const at::Tensor &grad, size_t param) {
-    const at::TensorImpl &tensor = *grad.unsafeGetTensorImpl();
+  const void *addressOf(const at::TensorImpl &grad, size_t param) const {
     const Entry &entry = entries[param];
     // All GPUs have the same keys, so the devices are compared too.
-    const bool isUsual = tensor.key_set() == usualKeys && tensor.dtype() == gradType &&
-                         hasLayout(tensor, entry) &&
-                         (entry.device == UPD_CPU || tensor.device() == params[param].device());
-    const void *data = isUsual ? dataOf(tensor) : nullptr;
-    return data ? data : addressOfUnusual(grad, param);
+    const bool isUsual = grad.key_set() == usualKeys && grad.dtype() == gradType &&
+                         hasLayout(grad, entry) &&
+                         (entry.device == UPD_CPU || grad.device() == params[param].device());
+    const void *data = isUsual ? dataOf(grad) : nullptr;
+    return data ? data : &isUnusual;
   }
 
+  /// The address of a gradient with another layout, or without elements. Throws if it is refused.
   C10_NOINLINE const void *addressOfUnusual(const at::Tensor &grad, size_t param) {
     TORCH_CHECK_NOT_IMPLEMENTED(grad.layout() == at::kStrided, "the gradient of parameter ", param,
                                 " is sparse; the step takes dense gradients: use `to_dense()`, or "

@@ -35,11 +35,22 @@ inline constexpr TypePair typePairs[] = {
     {UPD_Q8_COMPANDED, at::kByte},
 };
 
+/// Returns torch's type for `dtype`, or a byte type if torch has none.
 inline at::ScalarType scalarTypeOf(upd_dtype dtype) {
   for (const TypePair &pair : typePairs)
     if (pair.ours == dtype)
       return pair.theirs;
   return at::kFloat;
+}
+
+/// Returns whether the C API has the type, and which it is.
+inline bool getType(at::ScalarType theirs, upd_dtype &ours) {
+  for (const TypePair &pair : typePairs)
+    if (pair.theirs == theirs) {
+      ours = pair.ours;
+      return true;
+    }
+  return false;
 }
 
 inline const char *nameOf(upd_dtype dtype) {
@@ -56,7 +67,16 @@ inline bool isBlocked(upd_dtype dtype) {
   return dtype == UPD_Q8_LINEAR || dtype == UPD_Q8_COMPANDED;
 }
 
-/// The address of the first element. Null if there is no memory, as for a storage of 0 bytes.
+/// Prefetches the object itself, not the objects that it points to.
+inline void prefetchTensor(const at::TensorImpl *tensor) {
+  const char *bytes = reinterpret_cast<const char *>(tensor);
+  for (size_t offset = 0; offset < sizeof(at::TensorImpl); offset += 64)
+    __builtin_prefetch(bytes + offset);
+  __builtin_prefetch(bytes + sizeof(at::TensorImpl) - 1);
+}
+
+/// Returns the address of the first element, like TensorImpl::data but with fewer calls. Null if
+/// there is no memory, as for a storage of 0 bytes.
 inline const void *dataOf(const at::TensorImpl &tensor) {
   const void *start = tensor.unsafe_storage().data();
   if (tensor.numel() == 0 || !start)
@@ -74,23 +94,20 @@ inline upd_tensor viewOf(const at::Tensor &tensor, const std::string &what) {
                               " must be a dense tensor, not ", tensor.toString());
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.is_cpu() || tensor.is_cuda(), what, " is on ", tensor.device(),
                               "; only the CPU and CUDA devices are supported");
-  for (const TypePair &pair : typePairs)
-    if (pair.theirs == tensor.scalar_type()) {
-      upd_tensor view{};
-      view.data = const_cast<void *>(dataOf(*tensor.unsafeGetTensorImpl()));
-      view.shape = tensor.sizes().data();
-      view.strides = tensor.strides().data();
-      view.rank = static_cast<int32_t>(tensor.dim());
-      view.dtype = pair.ours;
-      view.device = tensor.is_cuda() ? UPD_CUDA : UPD_CPU;
-      view.device_index = tensor.is_cuda() ? tensor.device().index() : 0;
-      return view;
-    }
-  TORCH_CHECK_NOT_IMPLEMENTED(false, what, " has the dtype ", tensor.scalar_type(),
+  upd_tensor view{};
+  TORCH_CHECK_NOT_IMPLEMENTED(getType(tensor.scalar_type(), view.dtype), what, " has the dtype ",
+                              tensor.scalar_type(),
                               "; Float, Double, BFloat16 and Half are supported");
+  view.data = const_cast<void *>(dataOf(*tensor.unsafeGetTensorImpl()));
+  view.shape = tensor.sizes().data();
+  view.strides = tensor.strides().data();
+  view.rank = static_cast<int32_t>(tensor.dim());
+  view.device = tensor.is_cuda() ? UPD_CUDA : UPD_CPU;
+  view.device_index = tensor.is_cuda() ? tensor.device().index() : 0;
+  return view;
 }
 
-/// Returns a tensor over memory of the library, which `release` keeps alive.
+/// Returns a tensor over memory of the library. Its storage calls `release` when it is freed.
 inline at::Tensor tensorOver(const upd_tensor &view, at::Device device,
                              const std::function<void(void *)> &release) {
   auto maker = at::for_blob(view.data, at::IntArrayRef(view.shape, view.rank));

@@ -20,7 +20,7 @@ std::vector<runtime::MemoryRange> memoryOf(const std::vector<at::Tensor> &tensor
 
 /// The locks of several tensors, with which optimizers that step in Python and compiled ones wait
 /// for each other. Releases the GIL while waiting, like every operator.
-class TensorLocks : public torch::CustomClassHolder {
+class TensorLocks : public ::torch::CustomClassHolder {
 public:
   explicit TensorLocks(const std::vector<at::Tensor> &tensors);
   void lock();
