@@ -202,6 +202,31 @@ TEST(StepTests, PoolRunsEveryTaskOnce) {
       std::all_of(calls.begin(), calls.end(), [](const auto &count) { return count == 1; }));
 }
 
+TEST(StepTests, ThreadsLookAtManyParameters) {
+  const int before = at::get_num_threads();
+  at::set_num_threads(3);
+  Tensors params(1500);
+  for (at::Tensor &param : params)
+    param = at::ones({2, 2}).requires_grad_(true);
+  Optimizer optimizer(ruleOf("sgd"), params, {{"lr", 0.5}});
+  for (size_t i = 0; i < params.size(); ++i)
+    if (i % 3 != 0)
+      params[i].mutable_grad() = i % 100 == 1 ? at::ones({1, 1}).expand({2, 2}) : at::ones({2, 2});
+  optimizer.step();
+  for (size_t i = 0; i < params.size(); ++i)
+    ASSERT_TRUE(haveSameBits(params[i], at::full({2, 2}, i % 3 == 0 ? 1.0 : 0.5))) << i;
+  params[700].set_data(at::full({2, 2}, 3.0));
+  params[1400].mutable_grad() = at::ones({2});
+  params[1499].mutable_grad() = at::ones({3});
+  EXPECT_EQ(messageOf([&] { optimizer.step(); }),
+            "the gradient of parameter 1400 has the shape [2]; the parameter has [2, 2]");
+  params[1400].mutable_grad() = params[1499].mutable_grad() = at::ones({2, 2});
+  optimizer.step();
+  EXPECT_TRUE(haveSameBits(params[700], at::full({2, 2}, 2.5)));
+  EXPECT_TRUE(haveSameBits(params[1499], at::zeros({2, 2})));
+  at::set_num_threads(before);
+}
+
 TEST(StepTests, RefusedGradients) {
   const at::Tensor param = at::ones({3, 2}).requires_grad_(true);
   Optimizer optimizer(ruleOf("sgd"), Tensors{at::ones({1}).requires_grad_(true), param});
