@@ -323,6 +323,15 @@ AssertionResult Comparison::run() {
 
 } // namespace
 
+/// `areDistinct`: the rule processes matrices differently from vectors.
+static std::vector<TensorShape> matrices(bool areDistinct) {
+  if (!areDistinct)
+    return {{15, false, {3, 5}}, {120, true, {2, 3, 4, 5}}};
+  return {{1, true, {1, 1}},          {15, false, {3, 5}},    {4096, true, {64, 64}},
+          {8385, false, {65, 129}},   {390, false, {130, 3}}, {300, true, {1, 300}},
+          {120, false, {2, 3, 4, 5}}, {0, true, {0, 7}},      {1320, false, {2, 66, 10}}};
+}
+
 AssertionResult updraft::differential::compiledEqualsInterpreted(const RuleCase &ruleCase) {
   llvm::Expected<Interpreter> interpreter = interpret(ruleCase);
   if (!interpreter)
@@ -337,7 +346,10 @@ AssertionResult updraft::differential::compiledEqualsInterpreted(const RuleCase 
   std::vector<Interpreter> interpreters{std::move(*interpreter)};
   if (*matrix)
     interpreters.push_back(std::move(**matrix));
-  return Comparison(ruleCase, std::move(*rule), std::move(interpreters)).run();
+  RuleCase whole = ruleCase;
+  if (ruleCase.withMatrices)
+    llvm::append_range(whole.tensors, matrices(/*areDistinct=*/bool(*matrix)));
+  return Comparison(whole, std::move(*rule), std::move(interpreters)).run();
 }
 
 std::vector<TensorShape> updraft::differential::smallTensors() {
@@ -346,12 +358,6 @@ std::vector<TensorShape> updraft::differential::smallTensors() {
     for (bool aligned : {true, false})
       shapes.push_back({count, aligned});
   return shapes;
-}
-
-std::vector<TensorShape> updraft::differential::matrices() {
-  return {{1, true, {1, 1}},          {15, false, {3, 5}},    {4096, true, {64, 64}},
-          {8385, false, {65, 129}},   {390, false, {130, 3}}, {300, true, {1, 300}},
-          {120, false, {2, 3, 4, 5}}, {0, true, {0, 7}},      {1320, false, {2, 66, 10}}};
 }
 
 std::vector<TensorShape> updraft::differential::blockTensors() {

@@ -43,6 +43,9 @@ struct RuleCase {
   std::vector<std::pair<std::string, StorageType>> storage;
   std::vector<HyperChange> changes;
   std::vector<TensorShape> tensors;
+  /// Adds matrices: of one and of several blocks of rows and with batches if the rule has a variant
+  /// for matrices, else two small ones.
+  bool withMatrices = false;
   int steps = 5;
   uint64_t seed = 0;
   std::string numerics = "ieee";
@@ -62,8 +65,6 @@ testing::AssertionResult requirementsAgree(const RuleCase &ruleCase);
 
 /// Sizes around the width of a vector, at aligned and unaligned starts.
 std::vector<TensorShape> smallTensors();
-/// Matrices of one and of several blocks of rows, and some with batches.
-std::vector<TensorShape> matrices();
 
 /// Sizes around those of blocks with one scale, and matrices with rows of such sizes.
 std::vector<TensorShape> blockTensors();
