@@ -78,7 +78,7 @@ public:
       if (!(*context)[i].data.empty())
         places.push_back(i);
     try {
-      return Step(*this, number, context, before).run(progress, locks, places) > 0;
+      return Step(*this, number, context, before).run(locks, places) > 0;
     } catch (const Refusal &) {
       return false;
     }
@@ -90,7 +90,8 @@ private:
   class Step : public dist::ContextStep {
   public:
     Step(Worker &worker, int64_t number, std::shared_ptr<Context> context, int64_t before)
-        : ContextStep(number, context, before), buckets(worker.buckets), grads(*context) {}
+        : ContextStep(worker.progress, number, context, before), buckets(worker.buckets),
+          grads(*context) {}
 
   private:
     void takeHypers() override {

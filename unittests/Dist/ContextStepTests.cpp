@@ -42,11 +42,11 @@ class ContextStepTest : public testing::Test {
 protected:
   /// Steps the context with gradients of two parameters, and then checks that no lock is held.
   int64_t run(int64_t before, const std::string &refused, const std::vector<size_t> &places) {
-    Recorded step(1, context, before);
+    Recorded step(progress, 1, context, before);
     step.refused = refused;
     std::optional<int64_t> result;
     try {
-      result = step.run(progress, locks, places);
+      result = step.run(locks, places);
     } catch (const std::runtime_error &error) {
       EXPECT_EQ(error.what(), refused);
     }

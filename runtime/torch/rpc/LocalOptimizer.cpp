@@ -195,8 +195,8 @@ class LocalOptimizer::Step : public dist::ContextStep {
 public:
   Step(LocalOptimizer &optimizer, int64_t number, const ContextPtr &context, int64_t before,
        const std::vector<double> &hypers)
-      : ContextStep(number, context, before), optimizer(optimizer), hypers(hypers),
-        held(context->getGradients()) {
+      : ContextStep(*optimizer.progress, number, context, before), optimizer(optimizer),
+        hypers(hypers), held(context->getGradients()) {
     for (const Bucket &bucket : optimizer.buckets) {
       std::vector<at::Tensor> &some = grads.emplace_back();
       for (size_t place : bucket.params) {
@@ -208,7 +208,7 @@ public:
     }
   }
 
-  int64_t run() { return ContextStep::run(*optimizer.progress, optimizer.locks, places); }
+  int64_t run() { return ContextStep::run(optimizer.locks, places); }
 
 private:
   GroupStepper &stepper(size_t bucket) { return *optimizer.buckets[bucket].stepper; }
