@@ -21,6 +21,8 @@ config.test_exec_root = os.path.join(config.updraft_obj_root, "test")
 # The presets with sanitizers build neither libupdraft.so nor what is linked to it.
 if os.path.exists(os.path.join(config.updraft_obj_root, "lib", "libupdraft.so")):
     config.available_features.add("libupdraft")
+if os.path.exists(os.path.join(config.updraft_tools_dir, "updraft-worker")):
+    config.available_features.add("updraft-worker")
 if glob.glob(os.path.join(config.updraft_obj_root, "python", "updraft", "_updraft*.so")):
     config.available_features.add("python-module")
 

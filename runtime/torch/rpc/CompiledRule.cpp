@@ -3,8 +3,8 @@
 #include "runtime/torch/rpc/CompiledRule.h"
 
 #include "runtime/base/DType.h"
+#include "runtime/dist/ImportedNames.h"
 #include "runtime/torch/Library.h"
-#include "runtime/torch/rpc/ImportedNames.h"
 #include "runtime/torch/rpc/PackagePolicy.h"
 #include "runtime/torch/rpc/SourceFolder.h"
 #include "updraft-c/package_format.h"
@@ -19,7 +19,7 @@ void ReleaseRule::operator()(upd_rule *rule) const { Library::get().upd_rule_rel
 /// Refuses imports of files that were not sent with the rule, because they would be read from this
 /// worker's disk.
 static void requireSent(const RuleChoices &choices, const std::string &text) {
-  for (const std::string &name : importedNames(text)) {
+  for (const std::string &name : updraft::dist::importedNames(text)) {
     const bool isSent = std::any_of(choices.files.begin(), choices.files.end(),
                                     [&](const auto &file) { return file.first == name; });
     TORCH_CHECK_VALUE(isSent, "cannot read `", name, "`: it did not come with the rule");

@@ -1,6 +1,6 @@
 //===- ImportedNames.cpp - The imports in a rule's text ---------------------------------------===//
 
-#include "runtime/torch/rpc/ImportedNames.h"
+#include "runtime/dist/ImportedNames.h"
 
 #include <algorithm>
 #include <cctype>
@@ -22,7 +22,7 @@ static std::string takeString(std::string_view text, size_t &at) {
   return value;
 }
 
-std::vector<std::string> torch_adapter::importedNames(std::string_view text) {
+std::vector<std::string> dist::importedNames(std::string_view text) {
   std::vector<std::string> names;
   bool isImport = false; // whether the last word was `import`
   for (size_t at = 0; at < text.size();) {

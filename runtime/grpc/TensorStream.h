@@ -1,0 +1,46 @@
+//===- TensorStream.h - Tensors in chunks -------------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_GRPC_TENSORSTREAM_H
+#define UPDRAFT_RUNTIME_GRPC_TENSORSTREAM_H
+
+#include "runtime/server/Tensor.h"
+#include "updraft/worker/v1/worker.pb.h"
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace updraft::worker {
+
+/// Puts tensors together from their chunks. Throws server::Refusal.
+class TensorReader {
+public:
+  using Taken = std::function<void(const std::string &name, server::Tensor tensor)>;
+
+  /// `taken` is called for each tensor once it is complete.
+  TensorReader(server::Budget &budget, Taken taken) : budget(budget), taken(std::move(taken)) {}
+
+  void read(const v1::TensorChunk &chunk);
+  /// Throws if the last tensor is incomplete.
+  void finish() const;
+
+private:
+  void start(const v1::TensorInfo &info);
+
+  server::Budget &budget;
+  Taken taken;
+  bool isWithin = false; ///< a tensor
+  std::string name;
+  server::Tensor tensor;
+  size_t received = 0;
+};
+
+/// Calls `write` with chunks of at most `chunkBytes`. Stops and returns false if it returns false.
+bool writeTensor(const std::string &name, upd_dtype dtype, const server::Shape &shape,
+                 const char *data, size_t bytes, size_t chunkBytes,
+                 const std::function<bool(const v1::TensorChunk &)> &write);
+
+} // namespace updraft::worker
+
+#endif // UPDRAFT_RUNTIME_GRPC_TENSORSTREAM_H

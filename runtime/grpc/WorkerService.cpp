@@ -1,0 +1,220 @@
+//===- WorkerService.cpp - The gRPC service of a parameter server -----------------------------===//
+
+#include "runtime/grpc/WorkerService.h"
+
+#include "runtime/grpc/TensorStream.h"
+#include "runtime/server/Refusal.h"
+
+#include <algorithm>
+#include <exception>
+#include <fmt/format.h>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+using namespace updraft;
+using namespace updraft::worker;
+using server::Reason;
+using server::Refusal;
+
+namespace {
+
+/// Parameters travel in chunks of this size, which is near the fastest over loopback.
+constexpr size_t chunkBytes = size_t(1) << 20;
+
+grpc::StatusCode codeOf(Reason reason) {
+  switch (reason) {
+  case Reason::InvalidArgument:
+    return grpc::StatusCode::INVALID_ARGUMENT;
+  case Reason::NotFound:
+    return grpc::StatusCode::NOT_FOUND;
+  case Reason::AlreadyExists:
+    return grpc::StatusCode::ALREADY_EXISTS;
+  case Reason::FailedPrecondition:
+    return grpc::StatusCode::FAILED_PRECONDITION;
+  case Reason::ResourceExhausted:
+    return grpc::StatusCode::RESOURCE_EXHAUSTED;
+  case Reason::Aborted:
+    return grpc::StatusCode::ABORTED;
+  case Reason::Unavailable:
+    return grpc::StatusCode::UNAVAILABLE;
+  case Reason::Internal:
+    break;
+  }
+  return grpc::StatusCode::INTERNAL;
+}
+
+/// Calls `work`. No exception may leave a handler.
+template <typename Work> grpc::Status answer(const Work &work) {
+  try {
+    work();
+    return grpc::Status::OK;
+  } catch (const Refusal &refusal) {
+    return {codeOf(refusal.reason()), refusal.what()};
+  } catch (const std::bad_alloc &) {
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the machine has too little memory"};
+  } catch (const std::exception &error) {
+    return {grpc::StatusCode::INTERNAL, error.what()};
+  }
+}
+
+/// Throws if the client has gone or the deadline has passed, because a stream just ends then.
+void requireWhole(const grpc::ServerContext &context) {
+  if (context.IsCancelled())
+    throw Refusal(Reason::Aborted, "the client cancelled the request, or its deadline has passed");
+}
+
+template <typename Map> server::Hypers hypersOf(const Map &map) {
+  server::Hypers result(map.begin(), map.end());
+  std::sort(result.begin(), result.end()); // a map of protobuf has no order
+  return result;
+}
+
+template <typename Map>
+std::vector<std::pair<std::string, std::string>> settingsOf(const Map &map) {
+  std::vector<std::pair<std::string, std::string>> result(map.begin(), map.end());
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+server::RequestKey keyOf(const v1::RequestId &request) {
+  if (request.client().empty() || request.sequence() == 0)
+    throw Refusal(Reason::InvalidArgument,
+                  "the request has no client or no sequence; they identify it if it is repeated");
+  return {request.client(), request.sequence()};
+}
+
+} // namespace
+
+grpc::Status WorkerService::Describe(grpc::ServerContext *, const v1::DescribeRequest *,
+                                     v1::DescribeResponse *response) {
+  response->set_version(identity.version);
+  response->set_epoch(identity.epoch);
+  response->set_largest_message_bytes(identity.largestMessage);
+  return grpc::Status::OK;
+}
+
+grpc::Status WorkerService::PutParameters(grpc::ServerContext *context,
+                                          grpc::ServerReader<v1::PutParametersRequest> *requests,
+                                          v1::PutParametersResponse *) {
+  return answer([&] {
+    TensorReader reader(server.budget(), [&](const std::string &name, server::Tensor tensor) {
+      server.parameters().put(name, std::move(tensor));
+    });
+    v1::PutParametersRequest request;
+    while (requests->Read(&request))
+      reader.read(request.chunk());
+    requireWhole(*context);
+    reader.finish();
+  });
+}
+
+grpc::Status WorkerService::GetParameters(grpc::ServerContext *,
+                                          const v1::GetParametersRequest *request,
+                                          grpc::ServerWriter<v1::TensorChunk> *chunks) {
+  return answer([&] {
+    const server::Parameters found =
+        request->names().empty()
+            ? server.parameters().all()
+            : server.parameters().find({request->names().begin(), request->names().end()});
+    const std::vector<server::Tensor> copies = server::copiesOf(found, server.budget());
+    for (size_t i = 0; i < found.size(); ++i)
+      if (!writeTensor(found[i]->name, copies[i].dtype(), copies[i].shape(), copies[i].data(),
+                       copies[i].bytes(), chunkBytes,
+                       [&](const v1::TensorChunk &chunk) { return chunks->Write(chunk); }))
+        return; // the client has gone
+  });
+}
+
+grpc::Status WorkerService::CreateOptimizer(grpc::ServerContext *,
+                                            const v1::CreateOptimizerRequest *request,
+                                            v1::CreateOptimizerResponse *) {
+  return answer([&] {
+    server::OptimizerRequest made;
+    const v1::Rule &rule = request->rule();
+    made.rule = {rule.source(), rule.name(), settingsOf(rule.settings()),
+                 settingsOf(rule.storage()), rule.numerics()};
+    for (const v1::ParameterGroup &group : request->groups())
+      made.groups.push_back({{group.parameters().begin(), group.parameters().end()},
+                             hypersOf(group.hyperparameters())});
+    made.seed = request->seed();
+    server.createOptimizer(request->optimizer(), made);
+  });
+}
+
+grpc::Status WorkerService::DeleteOptimizer(grpc::ServerContext *,
+                                            const v1::DeleteOptimizerRequest *request,
+                                            v1::DeleteOptimizerResponse *) {
+  return answer([&] { server.deleteOptimizer(request->optimizer()); });
+}
+
+grpc::Status WorkerService::SetHyperparameters(grpc::ServerContext *,
+                                               const v1::SetHyperparametersRequest *request,
+                                               v1::SetHyperparametersResponse *) {
+  return answer([&] {
+    server.setHypers(request->optimizer(), request->group(), hypersOf(request->hyperparameters()));
+  });
+}
+
+grpc::Status WorkerService::OpenContext(grpc::ServerContext *,
+                                        const v1::OpenContextRequest *request,
+                                        v1::OpenContextResponse *) {
+  return answer(
+      [&] { server.openContext(request->context().optimizer(), request->context().number()); });
+}
+
+grpc::Status WorkerService::PushGradients(grpc::ServerContext *context,
+                                          grpc::ServerReader<v1::PushGradientsRequest> *requests,
+                                          v1::PushGradientsResponse *) {
+  return answer([&] {
+    v1::PushGradientsRequest message;
+    if (!requests->Read(&message))
+      throw Refusal(Reason::InvalidArgument, "the stream of gradients is empty");
+    const v1::Context into = message.context();
+    const server::RequestKey request = keyOf(message.request());
+    const auto optimizer = server.optimizer(into.optimizer());
+    std::vector<server::Gradient> gradients;
+    std::optional<std::vector<int64_t>> rows;
+    TensorReader reader(server.budget(), [&](const std::string &name, server::Tensor tensor) {
+      gradients.push_back(
+          {optimizer->positionOf(name), std::exchange(rows, std::nullopt), std::move(tensor)});
+    });
+    do {
+      if (message.has_rows())
+        rows.emplace(message.rows().indices().begin(), message.rows().indices().end());
+      reader.read(message.chunk());
+    } while (requests->Read(&message));
+    requireWhole(*context);
+    reader.finish();
+    server.push(into.optimizer(), into.number(), request, std::move(gradients));
+  });
+}
+
+grpc::Status WorkerService::Step(grpc::ServerContext *, const v1::StepRequest *request,
+                                 v1::StepResponse *response) {
+  return answer([&] {
+    response->set_stepped(server.step(request->context().optimizer(), request->context().number(),
+                                      keyOf(request->request())));
+  });
+}
+
+grpc::Status WorkerService::ReleaseContext(grpc::ServerContext *,
+                                           const v1::ReleaseContextRequest *request,
+                                           v1::ReleaseContextResponse *) {
+  return answer(
+      [&] { server.releaseContext(request->context().optimizer(), request->context().number()); });
+}
+
+grpc::Status WorkerService::GetStatistics(grpc::ServerContext *, const v1::GetStatisticsRequest *,
+                                          v1::GetStatisticsResponse *response) {
+  return answer([&] {
+    const server::Statistics statistics = server.statistics();
+    response->set_parameters(statistics.parameters);
+    response->set_optimizers(statistics.optimizers);
+    response->set_contexts(statistics.contexts);
+    response->set_remembered_answers(statistics.rememberedAnswers);
+    response->set_tensor_bytes(statistics.tensorBytes);
+    response->set_steps(statistics.steps);
+  });
+}

@@ -1,0 +1,63 @@
+//===- WorkerService.h - The gRPC service of a parameter server ---------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_GRPC_WORKERSERVICE_H
+#define UPDRAFT_RUNTIME_GRPC_WORKERSERVICE_H
+
+#include "runtime/server/Server.h"
+#include "updraft/worker/v1/worker.grpc.pb.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace updraft::worker {
+
+struct Identity {
+  std::string version;
+  uint64_t epoch = 0;
+  size_t largestMessage = 0;
+};
+
+/// Converts messages, and turns a Refusal into a status. Thread-safe. `server` outlives it.
+class WorkerService final : public v1::Worker::Service {
+public:
+  WorkerService(server::Server &server, Identity identity)
+      : server(server), identity(std::move(identity)) {}
+
+private:
+  grpc::Status Describe(grpc::ServerContext *context, const v1::DescribeRequest *request,
+                        v1::DescribeResponse *response) override;
+  grpc::Status PutParameters(grpc::ServerContext *context,
+                             grpc::ServerReader<v1::PutParametersRequest> *requests,
+                             v1::PutParametersResponse *response) override;
+  grpc::Status GetParameters(grpc::ServerContext *context, const v1::GetParametersRequest *request,
+                             grpc::ServerWriter<v1::TensorChunk> *chunks) override;
+  grpc::Status CreateOptimizer(grpc::ServerContext *context,
+                               const v1::CreateOptimizerRequest *request,
+                               v1::CreateOptimizerResponse *response) override;
+  grpc::Status DeleteOptimizer(grpc::ServerContext *context,
+                               const v1::DeleteOptimizerRequest *request,
+                               v1::DeleteOptimizerResponse *response) override;
+  grpc::Status SetHyperparameters(grpc::ServerContext *context,
+                                  const v1::SetHyperparametersRequest *request,
+                                  v1::SetHyperparametersResponse *response) override;
+  grpc::Status OpenContext(grpc::ServerContext *context, const v1::OpenContextRequest *request,
+                           v1::OpenContextResponse *response) override;
+  grpc::Status PushGradients(grpc::ServerContext *context,
+                             grpc::ServerReader<v1::PushGradientsRequest> *requests,
+                             v1::PushGradientsResponse *response) override;
+  grpc::Status Step(grpc::ServerContext *context, const v1::StepRequest *request,
+                    v1::StepResponse *response) override;
+  grpc::Status ReleaseContext(grpc::ServerContext *context,
+                              const v1::ReleaseContextRequest *request,
+                              v1::ReleaseContextResponse *response) override;
+  grpc::Status GetStatistics(grpc::ServerContext *context, const v1::GetStatisticsRequest *request,
+                             v1::GetStatisticsResponse *response) override;
+
+  server::Server &server;
+  const Identity identity;
+};
+
+} // namespace updraft::worker
+
+#endif // UPDRAFT_RUNTIME_GRPC_WORKERSERVICE_H

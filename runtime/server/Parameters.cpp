@@ -1,0 +1,89 @@
+//===- Parameters.cpp - The parameters on a worker --------------------------------------------===//
+
+#include "runtime/server/Parameters.h"
+
+#include "runtime/server/Refusal.h"
+
+#include <cstring>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <mutex>
+#include <numeric>
+#include <utility>
+
+using namespace updraft::server;
+
+updraft::dist::StorageLocks updraft::server::locksOf(const Parameters &parameters) {
+  std::vector<runtime::MemoryRange> ranges;
+  for (const auto &parameter : parameters)
+    ranges.emplace_back(parameter->tensor.data(), parameter->tensor.bytes());
+  return dist::StorageLocks(ranges);
+}
+
+std::vector<Tensor> updraft::server::copiesOf(const Parameters &parameters, Budget &budget) {
+  std::vector<Tensor> copies;
+  for (const auto &parameter : parameters)
+    copies.emplace_back(parameter->tensor.dtype(), parameter->tensor.shape(), budget,
+                        fmt::format("a copy of `{}`", parameter->name));
+  std::vector<size_t> places(parameters.size());
+  std::iota(places.begin(), places.end(), size_t(0));
+  const dist::StorageLocks locks = locksOf(parameters);
+  const dist::StorageLocks::Guard exclusive(locks, places);
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (const size_t bytes = copies[i].bytes())
+      std::memcpy(copies[i].data(), parameters[i]->tensor.data(), bytes);
+  return copies;
+}
+
+void ParameterStore::put(const std::string &name, Tensor tensor) {
+  std::shared_ptr<Parameter> existing;
+  {
+    const std::lock_guard guard(mutex);
+    std::shared_ptr<Parameter> &place = byName[name];
+    if (!place) {
+      place = std::make_shared<Parameter>();
+      place->name = name;
+      place->tensor = std::move(tensor);
+      place->version = 1;
+      return;
+    }
+    existing = place;
+  }
+  if (existing->tensor.dtype() != tensor.dtype() || existing->tensor.shape() != tensor.shape())
+    throw Refusal(Reason::AlreadyExists,
+                  fmt::format("parameter `{}` is {}, not {}; give the other another name", name,
+                              textOf(existing->tensor.dtype(), existing->tensor.shape()),
+                              textOf(tensor.dtype(), tensor.shape())));
+  const dist::StorageLocks locks = locksOf({existing});
+  const dist::StorageLocks::Guard exclusive(locks, {0});
+  if (tensor.bytes() != 0)
+    std::memcpy(existing->tensor.data(), tensor.data(), tensor.bytes());
+  ++existing->version;
+}
+
+Parameters ParameterStore::find(const std::vector<std::string> &names) const {
+  const std::shared_lock guard(mutex);
+  Parameters result;
+  std::vector<std::string> missing;
+  for (const std::string &name : names) {
+    const auto found = byName.find(name);
+    if (found == byName.end())
+      missing.push_back(name);
+    else
+      result.push_back(found->second);
+  }
+  if (!missing.empty())
+    throw Refusal(Reason::NotFound,
+                  fmt::format("the worker has no parameter{} `{}`; put {} first",
+                              missing.size() == 1 ? "" : "s", fmt::join(missing, "`, `"),
+                              missing.size() == 1 ? "it" : "them"));
+  return result;
+}
+
+Parameters ParameterStore::all() const {
+  const std::shared_lock guard(mutex);
+  Parameters result;
+  for (const auto &[name, parameter] : byName)
+    result.push_back(parameter);
+  return result;
+}

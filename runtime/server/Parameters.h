@@ -1,0 +1,53 @@
+//===- Parameters.h - The parameters on a worker ------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_SERVER_PARAMETERS_H
+#define UPDRAFT_RUNTIME_SERVER_PARAMETERS_H
+
+#include "runtime/dist/StorageLocks.h"
+#include "runtime/server/Tensor.h"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+namespace updraft::server {
+
+/// A tensor that optimizers of several clients may step. Its memory stays where it is. Code that
+/// reads or writes it holds its lock in dist::StorageLocks.
+struct Parameter {
+  std::string name;
+  Tensor tensor;
+  std::atomic<uint64_t> version = 0; ///< how often it was written
+};
+
+using Parameters = std::vector<std::shared_ptr<Parameter>>;
+
+/// The locks of these parameters, in the same order.
+dist::StorageLocks locksOf(const Parameters &parameters);
+
+/// Copies of their values, all of the same moment. Throws ResourceExhausted.
+std::vector<Tensor> copiesOf(const Parameters &parameters, Budget &budget);
+
+/// Parameters by name. Thread-safe.
+class ParameterStore {
+public:
+  /// Writes a parameter, or adds it. Throws AlreadyExists if it has another type or shape.
+  void put(const std::string &name, Tensor tensor);
+
+  /// Throws NotFound with the names that don't exist.
+  Parameters find(const std::vector<std::string> &names) const;
+  /// In the order of names.
+  Parameters all() const;
+
+private:
+  mutable std::shared_mutex mutex;
+  std::map<std::string, std::shared_ptr<Parameter>> byName;
+};
+
+} // namespace updraft::server
+
+#endif // UPDRAFT_RUNTIME_SERVER_PARAMETERS_H

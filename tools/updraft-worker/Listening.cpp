@@ -1,0 +1,41 @@
+//===- Listening.cpp - Where a worker listens -------------------------------------------------===//
+
+#include "Listening.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <fmt/format.h>
+#include <stdexcept>
+
+using namespace updraft::worker;
+
+bool updraft::worker::isLoopback(const std::string &address) {
+  for (const char *prefix : {"127.", "localhost:", "[::1]:", "unix:"})
+    if (address.starts_with(prefix))
+      return true;
+  return false;
+}
+
+Listener::Listener(const std::string &address, WorkerService &service, size_t largestMessage) {
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &chosenPort);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(largestMessage));
+  // Otherwise a second worker could listen on the same port, and get some of the requests.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.RegisterService(&service);
+  server = builder.BuildAndStart();
+  if (!server)
+    throw std::runtime_error(fmt::format(
+        "cannot listen on `{}`; is the address one of this machine, and the port free?", address));
+}
+
+void Listener::drain(std::chrono::seconds patience) {
+  if (auto *health = server->GetHealthCheckService())
+    health->SetServingStatus(false);
+  server->Shutdown(std::chrono::system_clock::now() + patience);
+  server->Wait();
+}

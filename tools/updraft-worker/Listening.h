@@ -1,0 +1,40 @@
+//===- Listening.h - Where a worker listens -----------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_TOOLS_UPDRAFT_WORKER_LISTENING_H
+#define UPDRAFT_TOOLS_UPDRAFT_WORKER_LISTENING_H
+
+#include "runtime/grpc/WorkerService.h"
+
+#include <grpcpp/server.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace updraft::worker {
+
+/// Whether only this machine reaches an address such as "127.0.0.1:7070", "[::1]:0" or
+/// "unix:/run/updraft.sock".
+bool isLoopback(const std::string &address);
+
+/// A running gRPC server with health checks and reflection.
+class Listener {
+public:
+  /// Throws std::runtime_error if it cannot listen there.
+  Listener(const std::string &address, WorkerService &service, size_t largestMessage);
+
+  /// The port; another than that of the address if that is 0.
+  int port() const { return chosenPort; }
+
+  /// Tells health checks, refuses new requests, and waits for those under way, which are cancelled
+  /// after `patience`.
+  void drain(std::chrono::seconds patience);
+
+private:
+  int chosenPort = 0;
+  std::unique_ptr<grpc::Server> server;
+};
+
+} // namespace updraft::worker
+
+#endif // UPDRAFT_TOOLS_UPDRAFT_WORKER_LISTENING_H
