@@ -81,14 +81,21 @@ void TensorReader::finish() const {
                                                        name, tensor.bytes(), received));
 }
 
+v1::TensorInfo updraft::worker::infoOf(const std::string &name, upd_dtype dtype,
+                                       const server::Shape &shape) {
+  v1::TensorInfo info;
+  info.set_name(name);
+  info.set_dtype(typeOf(dtype));
+  info.mutable_shape()->Assign(shape.begin(), shape.end());
+  return info;
+}
+
 bool updraft::worker::writeTensor(const std::string &name, upd_dtype dtype,
                                   const server::Shape &shape, const char *data, size_t bytes,
                                   size_t chunkBytes,
                                   const std::function<bool(const v1::TensorChunk &)> &write) {
   v1::TensorChunk chunk;
-  chunk.mutable_tensor()->set_name(name);
-  chunk.mutable_tensor()->set_dtype(typeOf(dtype));
-  chunk.mutable_tensor()->mutable_shape()->Assign(shape.begin(), shape.end());
+  *chunk.mutable_tensor() = infoOf(name, dtype, shape);
   for (size_t sent = 0;;) {
     const size_t count = std::min(chunkBytes, bytes - sent);
     if (count != 0)

@@ -127,6 +127,18 @@ grpc::Status WorkerService::GetParameters(grpc::ServerContext *,
   });
 }
 
+grpc::Status WorkerService::ListParameters(grpc::ServerContext *, const v1::ListParametersRequest *,
+                                           v1::ListParametersResponse *response) {
+  return answer([&] {
+    for (const auto &parameter : server.parameters().all()) {
+      v1::ListParametersResponse::Parameter *listed = response->add_parameters();
+      *listed->mutable_tensor() =
+          infoOf(parameter->name, parameter->tensor.dtype(), parameter->tensor.shape());
+      listed->set_version(parameter->version);
+    }
+  });
+}
+
 grpc::Status WorkerService::CreateOptimizer(grpc::ServerContext *,
                                             const v1::CreateOptimizerRequest *request,
                                             v1::CreateOptimizerResponse *) {
@@ -137,7 +149,8 @@ grpc::Status WorkerService::CreateOptimizer(grpc::ServerContext *,
                  settingsOf(rule.storage()), rule.numerics()};
     for (const v1::ParameterGroup &group : request->groups())
       made.groups.push_back({{group.parameters().begin(), group.parameters().end()},
-                             hypersOf(group.hyperparameters())});
+                             hypersOf(group.hyperparameters()),
+                             group.is_part()});
     made.seed = request->seed();
     server.createOptimizer(request->optimizer(), made);
   });

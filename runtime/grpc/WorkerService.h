@@ -32,6 +32,9 @@ private:
                              v1::PutParametersResponse *response) override;
   grpc::Status GetParameters(grpc::ServerContext *context, const v1::GetParametersRequest *request,
                              grpc::ServerWriter<v1::TensorChunk> *chunks) override;
+  grpc::Status ListParameters(grpc::ServerContext *context,
+                              const v1::ListParametersRequest *request,
+                              v1::ListParametersResponse *response) override;
   grpc::Status CreateOptimizer(grpc::ServerContext *context,
                                const v1::CreateOptimizerRequest *request,
                                v1::CreateOptimizerResponse *response) override;

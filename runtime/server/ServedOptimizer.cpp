@@ -36,6 +36,12 @@ ServedOptimizer::ServedOptimizer(RulePointer compiled, const std::vector<GroupRe
   for (const GroupRequest &group : groups)
     for (const auto &parameter : store.find(group.parameters))
       params.push_back(parameter);
+  if (upd_rule_depends_on(rule.get()) == UPD_EXTENT_GROUP &&
+      std::any_of(groups.begin(), groups.end(), [](const auto &group) { return group.isPart; }))
+    throw Refusal(Reason::InvalidArgument,
+                  fmt::format("the rule `{}` depends on a whole group, and one has parameters on "
+                              "several workers; give those of each worker a group of their own",
+                              upd_rule_name(rule.get())));
   std::set<std::string> names;
   for (const auto &parameter : params)
     if (!names.insert(parameter->name).second)

@@ -24,7 +24,9 @@ using Hypers = std::vector<std::pair<std::string, double>>;
 /// Parameters that share hyperparameters.
 struct GroupRequest {
   std::vector<std::string> parameters;
-  Hypers hypers; ///< the others have the rule's defaults
+  Hypers hypers;       ///< the others have the rule's defaults
+  bool isPart = false; ///< other workers have other parameters of the group
+  bool operator==(const GroupRequest &) const = default;
 };
 
 /// A rule over groups of parameters. Thread-safe: steps that share a parameter wait for each other.

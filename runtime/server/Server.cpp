@@ -8,14 +8,6 @@
 
 using namespace updraft::server;
 
-static bool areSame(const OptimizerRequest &one, const OptimizerRequest &other) {
-  return one.rule == other.rule && one.seed == other.seed &&
-         std::equal(one.groups.begin(), one.groups.end(), other.groups.begin(), other.groups.end(),
-                    [](const GroupRequest &a, const GroupRequest &b) {
-                      return a.parameters == b.parameters && a.hypers == b.hypers;
-                    });
-}
-
 Server::Server(const Limits &limits, RuleMaker makeRule, RequestTable::Clock clock)
     : memory(limits.tensorBytes), makeRule(std::move(makeRule)),
       answers(limits.answerAge, limits.answersPerClient, std::move(clock)) {}
@@ -46,7 +38,7 @@ void Server::createOptimizer(const std::string &name, const OptimizerRequest &re
     const auto found = optimizers.find(name);
     if (found == optimizers.end())
       return false;
-    if (!areSame(found->second.request, request))
+    if (found->second.request != request)
       throw Refusal(Reason::AlreadyExists,
                     fmt::format("there is another optimizer `{}`; delete it first, or give this "
                                 "one another name",

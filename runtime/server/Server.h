@@ -46,6 +46,7 @@ struct OptimizerRequest {
   RuleRequest rule;
   std::vector<GroupRequest> groups;
   uint64_t seed = 0;
+  bool operator==(const OptimizerRequest &) const = default;
 };
 
 struct Statistics {

@@ -1,17 +1,12 @@
 //===- WorkerServiceTests.cpp - The gRPC service over a socket --------------------------------===//
 
-#include "runtime/grpc/WorkerService.h"
-#include "runtime/server/Refusal.h"
-#include "updraft-c/compiler.h"
+#include "RunningWorker.h"
 
-#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,34 +15,10 @@ using namespace updraft::worker;
 
 namespace {
 
-std::string textOfRule(const std::string &name) {
-  std::ifstream file(UPDRAFT_RULES_DIR "/" + name + ".upd");
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-server::RulePointer compiled(const server::RuleRequest &request) {
-  upd_rule *rule = nullptr;
-  if (upd_compile(request.source.data(), request.source.size(), nullptr, nullptr, &rule) != UPD_OK)
-    throw server::Refusal(server::Reason::InvalidArgument, upd_last_error());
-  return {rule, upd_rule_release};
-}
-
 using Values = std::vector<float>;
 
 class WorkerServiceTest : public testing::Test {
 protected:
-  WorkerServiceTest() {
-    int port = 0;
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&service);
-    listening = builder.BuildAndStart();
-    stub = v1::Worker::NewStub(grpc::CreateChannel("127.0.0.1:" + std::to_string(port),
-                                                   grpc::InsecureChannelCredentials()));
-  }
-
   static v1::TensorChunk chunkOf(const std::string &name, const Values &values) {
     v1::TensorChunk chunk;
     chunk.mutable_tensor()->set_name(name);
@@ -146,10 +117,9 @@ protected:
     return response.stepped();
   }
 
-  server::Server server{{}, compiled, [] { return std::chrono::steady_clock::now(); }};
-  WorkerService service{server, {"updraft-worker test", 7, 4 << 20}};
-  std::unique_ptr<grpc::Server> listening;
-  std::unique_ptr<v1::Worker::Stub> stub;
+  RunningWorker worker;
+  std::unique_ptr<v1::Worker::Stub> stub = v1::Worker::NewStub(
+      grpc::CreateChannel(worker.address(), grpc::InsecureChannelCredentials()));
   grpc::Status status;
 };
 

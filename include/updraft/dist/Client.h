@@ -1,0 +1,131 @@
+//===- updraft/dist/Client.h - A client of parameter servers ------------------------*- C++ -*-===//
+// Trains parameters that are on workers: processes of updraft-worker (docs/parameter-server.md).
+// Link Updraft::Client.
+//
+// Errors are exceptions. A request that gets no answer is repeated until its time is over; the
+// worker carries it out once. Any thread may call these functions.
+
+#ifndef UPDRAFT_DIST_CLIENT_H
+#define UPDRAFT_DIST_CLIENT_H
+
+#include "updraft/Rule.h"
+#include "updraft/Tensor.h"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace updraft::dist {
+
+/// What a worker answered instead of a result.
+struct WorkerFailure {
+  std::string worker; ///< its address
+  int code;           ///< of gRPC
+  std::string message;
+};
+
+/// Some workers failed. The message names each of them.
+class WorkersFailed : public std::runtime_error {
+public:
+  explicit WorkersFailed(std::vector<WorkerFailure> failures);
+  const std::vector<WorkerFailure> &failures() const { return list; }
+
+private:
+  std::vector<WorkerFailure> list;
+};
+
+struct ClientOptions {
+  std::vector<std::string> workers;          ///< addresses, such as "127.0.0.1:7070"
+  std::string name;                          ///< another one for each client; empty: a random name
+  std::chrono::milliseconds timeout{60'000}; ///< of a request, with its repetitions
+};
+
+/// The text of a rule, and how it is compiled (updraft-c/compiler.h).
+struct RuleText {
+  std::string source;
+  std::string name = {}; ///< which rule of the text; empty: the only one
+  std::map<std::string, std::string> settings = {};
+  std::map<std::string, std::string> storage = {};
+  std::string numerics = {};
+};
+
+/// Parameters that share hyperparameters. The others have the rule's defaults.
+struct ParameterGroup {
+  std::vector<std::string> parameters;
+  std::map<std::string, double> hypers = {};
+};
+
+/// The gradient of a parameter: of all of it, or of the rows with these indices into the first
+/// dimension, which may be in any order and repeat. Row-major, and on the CPU.
+struct Gradient {
+  Gradient(TensorView values) : values(std::move(values)) {}
+  Gradient(std::vector<int64_t> rows, TensorView values)
+      : isOfRows(true), rows(std::move(rows)), values(std::move(values)) {}
+
+  bool isOfRows = false;
+  std::vector<int64_t> rows;
+  TensorView values;
+};
+
+/// Gradients on the workers, for steps. Its destructor frees them.
+class Context {
+public:
+  Context(Context &&) noexcept;
+  Context &operator=(Context &&) noexcept;
+  ~Context();
+
+  /// Adds gradients, by parameter. Returns when all workers have them.
+  void push(const std::map<std::string, Gradient> &gradients);
+  /// Steps on all workers that have parameters of the optimizer. Returns the number of stepped
+  /// parameters. If some workers fail, the others have stepped.
+  int64_t step();
+
+private:
+  friend class Optimizer;
+  struct State;
+  explicit Context(std::unique_ptr<State> state);
+  std::unique_ptr<State> state;
+};
+
+/// An optimizer on the workers.
+class Optimizer {
+public:
+  /// A context of this client, or one that clients share: they choose its number.
+  Context openContext();
+  Context openContext(uint64_t number);
+  void setHypers(size_t group, const std::map<std::string, double> &hypers);
+
+private:
+  friend class Client;
+  friend class Context;
+  struct State;
+  explicit Optimizer(std::shared_ptr<State> state) : state(std::move(state)) {}
+  std::shared_ptr<State> state;
+};
+
+class Client {
+public:
+  explicit Client(ClientOptions options);
+
+  /// Writes parameters. New ones are distributed so that workers have similar numbers of bytes.
+  void put(const std::map<std::string, TensorView> &parameters);
+  /// Reads parameters into memory of the caller. The values of one worker are of one moment.
+  void get(const std::map<std::string, TensorView> &parameters);
+
+  /// Creates an optimizer of parameters that are on the workers, or finds the one that another
+  /// client has created with the same arguments.
+  Optimizer createOptimizer(const std::string &name, const RuleText &rule,
+                            const std::vector<ParameterGroup> &groups, uint64_t seed = 0);
+
+private:
+  std::shared_ptr<class Workers> workers;
+};
+
+} // namespace updraft::dist
+
+#endif // UPDRAFT_DIST_CLIENT_H

@@ -1,0 +1,367 @@
+//===- Client.cpp - A client of parameter servers ---------------------------------------------===//
+
+#include "updraft/dist/Client.h"
+
+#include "runtime/base/DType.h"
+#include "runtime/client/Workers.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <random>
+#include <set>
+
+using namespace updraft::dist;
+using updraft::TensorView;
+using updraft::runtime::nameOf;
+using updraft::runtime::sizeOf;
+
+namespace {
+
+constexpr size_t chunkBytes = size_t(1) << 20;
+
+proto::DType typeOf(const std::string &name, upd_dtype dtype) {
+  switch (dtype) {
+  case UPD_F32:
+    return proto::DTYPE_F32;
+  case UPD_F64:
+    return proto::DTYPE_F64;
+  case UPD_BF16:
+    return proto::DTYPE_BF16;
+  case UPD_F16:
+    return proto::DTYPE_F16;
+  default:
+    throw std::invalid_argument(
+        fmt::format("tensor `{}` is {}; workers take f32, f64, bf16 and f16", name, nameOf(dtype)));
+  }
+}
+
+size_t bytesOf(const TensorView &view) {
+  size_t count = sizeOf(view.dtype());
+  for (int64_t size : view.shape())
+    count *= static_cast<size_t>(size);
+  return count;
+}
+
+/// Throws unless the tensor is in row-major order.
+void requireRowMajor(const std::string &name, const TensorView &view) {
+  if (view.strides().size() == 0)
+    return;
+  int64_t expected = 1;
+  for (size_t i = view.shape().size(); i-- > 0;) {
+    if (view.shape()[i] != 1 && view.strides()[i] != expected)
+      throw std::invalid_argument(
+          fmt::format("tensor `{}` is not in row-major order; copy it first", name));
+    expected *= view.shape()[i];
+  }
+}
+
+/// Calls `write` with the chunks of a tensor. Stops and returns false if it returns false.
+bool writeChunks(const std::string &name, const TensorView &view,
+                 const std::function<bool(proto::TensorChunk &)> &write) {
+  requireRowMajor(name, view);
+  proto::TensorChunk chunk;
+  chunk.mutable_tensor()->set_name(name);
+  chunk.mutable_tensor()->set_dtype(typeOf(name, view.dtype()));
+  chunk.mutable_tensor()->mutable_shape()->Assign(view.shape().begin(), view.shape().end());
+  const char *data = static_cast<const char *>(view.data());
+  const size_t bytes = bytesOf(view);
+  for (size_t sent = 0;;) {
+    const size_t count = std::min(chunkBytes, bytes - sent);
+    if (count != 0)
+      chunk.set_data(data + sent, count);
+    if (!write(chunk))
+      return false;
+    sent += count;
+    if (sent == bytes)
+      return true;
+    chunk.Clear();
+  }
+}
+
+/// Copies a stream of chunks into the tensors of the caller.
+class Receiver {
+public:
+  explicit Receiver(const std::map<std::string, TensorView> &into) : into(into) {}
+
+  /// Throws std::invalid_argument for a tensor of another type or shape.
+  void take(const proto::TensorChunk &chunk) {
+    if (chunk.has_tensor())
+      start(chunk.tensor());
+    if (chunk.data().size() > bytes - received)
+      throw std::invalid_argument(fmt::format("worker sent too many bytes of `{}`", name));
+    if (!chunk.data().empty())
+      std::memcpy(to + received, chunk.data().data(), chunk.data().size());
+    received += chunk.data().size();
+  }
+
+private:
+  void start(const proto::TensorInfo &info) {
+    name = info.name();
+    const TensorView &view = into.at(name);
+    requireRowMajor(name, view);
+    if (info.dtype() != typeOf(name, view.dtype()) ||
+        !std::equal(info.shape().begin(), info.shape().end(), view.shape().begin(),
+                    view.shape().end()))
+      throw std::invalid_argument(
+          fmt::format("parameter `{}` has another type or shape on its worker", name));
+    to = static_cast<char *>(view.data());
+    bytes = bytesOf(view);
+    received = 0;
+  }
+
+  const std::map<std::string, TensorView> &into;
+  std::string name;
+  char *to = nullptr;
+  size_t bytes = 0, received = 0;
+};
+
+template <typename Keys> std::vector<size_t> workersOf(const Keys &byWorker) {
+  std::vector<size_t> result;
+  for (const auto &[worker, value] : byWorker)
+    result.push_back(worker);
+  return result;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------------------------===//
+// Client
+//===----------------------------------------------------------------------------------------===//
+
+Client::Client(ClientOptions options) : workers(std::make_shared<Workers>(std::move(options))) {}
+
+void Client::put(const std::map<std::string, TensorView> &parameters) {
+  std::map<std::string, size_t> bytes;
+  for (const auto &[name, view] : parameters)
+    bytes.emplace(name, bytesOf(view));
+  const std::map<std::string, size_t> places = workers->place(bytes);
+  std::map<size_t, std::vector<std::string>> byWorker;
+  for (const auto &[name, worker] : places)
+    byWorker[worker].push_back(name);
+  workers->callEach(workersOf(byWorker), [&](size_t worker) {
+    return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+      proto::PutParametersResponse response;
+      auto writer = stub.PutParameters(&context, &response);
+      proto::PutParametersRequest request;
+      for (const std::string &name : byWorker.at(worker))
+        if (!writeChunks(name, parameters.at(name), [&](proto::TensorChunk &chunk) {
+              request.mutable_chunk()->Swap(&chunk);
+              return writer->Write(request);
+            }))
+          break; // Finish says why
+      writer->WritesDone();
+      return writer->Finish();
+    };
+  });
+  workers->setPlaces(places);
+}
+
+void Client::get(const std::map<std::string, TensorView> &parameters) {
+  std::map<size_t, std::vector<std::string>> byWorker;
+  for (const auto &[name, view] : parameters)
+    byWorker[workers->workerOf(name)].push_back(name);
+  workers->callEach(workersOf(byWorker), [&](size_t worker) {
+    return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+      proto::GetParametersRequest request;
+      const std::vector<std::string> &names = byWorker.at(worker);
+      request.mutable_names()->Assign(names.begin(), names.end());
+      auto reader = stub.GetParameters(&context, request);
+      Receiver receiver(parameters);
+      proto::TensorChunk chunk;
+      while (reader->Read(&chunk))
+        receiver.take(chunk);
+      return reader->Finish();
+    };
+  });
+}
+
+//===----------------------------------------------------------------------------------------===//
+// Optimizer
+//===----------------------------------------------------------------------------------------===//
+
+struct Optimizer::State {
+  std::shared_ptr<Workers> workers;
+  std::string name;
+  std::vector<size_t> some;                             ///< the workers that have parameters of it
+  std::vector<std::vector<size_t>> byGroup;             ///< of each group
+  std::map<std::string, size_t> workerOf;               ///< by parameter
+  std::map<size_t, std::map<size_t, uint32_t>> groupOn; ///< by worker, then by group
+};
+
+Optimizer Client::createOptimizer(const std::string &name, const RuleText &rule,
+                                  const std::vector<ParameterGroup> &groups, uint64_t seed) {
+  auto state = std::make_shared<Optimizer::State>();
+  state->workers = workers;
+  state->name = name;
+  std::map<size_t, proto::CreateOptimizerRequest> requests;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    std::set<size_t> owners;
+    for (const std::string &parameter : groups[i].parameters) {
+      const size_t worker = workers->workerOf(parameter);
+      state->workerOf.emplace(parameter, worker);
+      owners.insert(worker);
+      auto [place, isNew] = state->groupOn[worker].try_emplace(
+          i, static_cast<uint32_t>(state->groupOn[worker].size()));
+      proto::CreateOptimizerRequest &request = requests[worker];
+      if (isNew) {
+        proto::ParameterGroup *added = request.add_groups();
+        added->mutable_hyperparameters()->insert(groups[i].hypers.begin(), groups[i].hypers.end());
+      }
+      request.mutable_groups(static_cast<int>(place->second))->add_parameters(parameter);
+    }
+    for (size_t worker : owners)
+      requests[worker]
+          .mutable_groups(static_cast<int>(state->groupOn[worker].at(i)))
+          ->set_is_part(owners.size() > 1);
+    state->byGroup.emplace_back(owners.begin(), owners.end());
+  }
+  for (auto &[worker, request] : requests) {
+    request.set_optimizer(name);
+    request.mutable_rule()->set_source(rule.source);
+    request.mutable_rule()->set_name(rule.name);
+    request.mutable_rule()->mutable_settings()->insert(rule.settings.begin(), rule.settings.end());
+    request.mutable_rule()->mutable_storage()->insert(rule.storage.begin(), rule.storage.end());
+    request.mutable_rule()->set_numerics(rule.numerics);
+    request.set_seed(seed);
+    state->some.push_back(worker);
+  }
+  workers->callEach(state->some, [&](size_t worker) {
+    return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+      proto::CreateOptimizerResponse response;
+      return stub.CreateOptimizer(&context, requests.at(worker), &response);
+    };
+  });
+  return Optimizer(std::move(state));
+}
+
+void Optimizer::setHypers(size_t group, const std::map<std::string, double> &hypers) {
+  if (group >= state->byGroup.size())
+    throw std::invalid_argument(fmt::format("the optimizer `{}` has no group {}; it has {}, from 0",
+                                            state->name, group, state->byGroup.size()));
+  state->workers->callEach(state->byGroup[group], [&](size_t worker) {
+    return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+      proto::SetHyperparametersRequest request;
+      proto::SetHyperparametersResponse response;
+      request.set_optimizer(state->name);
+      request.set_group(state->groupOn.at(worker).at(group));
+      request.mutable_hyperparameters()->insert(hypers.begin(), hypers.end());
+      return stub.SetHyperparameters(&context, request, &response);
+    };
+  });
+}
+
+//===----------------------------------------------------------------------------------------===//
+// Context
+//===----------------------------------------------------------------------------------------===//
+
+struct Context::State {
+  std::shared_ptr<Optimizer::State> optimizer;
+  uint64_t number;
+
+  proto::Context id() const {
+    proto::Context result;
+    result.set_optimizer(optimizer->name);
+    result.set_number(number);
+    return result;
+  }
+  proto::RequestId nextRequest() const {
+    proto::RequestId result;
+    result.set_client(optimizer->workers->clientName());
+    result.set_sequence(optimizer->workers->nextSequence());
+    return result;
+  }
+};
+
+Context::Context(std::unique_ptr<State> state) : state(std::move(state)) {}
+Context::Context(Context &&) noexcept = default;
+Context &Context::operator=(Context &&) noexcept = default;
+
+Context Optimizer::openContext() {
+  std::random_device random;
+  return openContext(uint64_t(random()) << 32 | random());
+}
+
+Context Optimizer::openContext(uint64_t number) {
+  auto opened = std::make_unique<Context::State>(Context::State{state, number});
+  state->workers->callEach(state->some, [&](size_t) {
+    return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+      proto::OpenContextRequest request;
+      proto::OpenContextResponse response;
+      *request.mutable_context() = opened->id();
+      return stub.OpenContext(&context, request, &response);
+    };
+  });
+  return Context(std::move(opened));
+}
+
+Context::~Context() {
+  if (!state)
+    return;
+  try {
+    state->optimizer->workers->callEach(state->optimizer->some, [&](size_t) {
+      return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+        proto::ReleaseContextRequest request;
+        proto::ReleaseContextResponse response;
+        *request.mutable_context() = state->id();
+        return stub.ReleaseContext(&context, request, &response);
+      };
+    });
+  } catch (const std::exception &) {
+    // The worker has gone, and the gradients with it.
+  }
+}
+
+void Context::push(const std::map<std::string, Gradient> &gradients) {
+  std::map<size_t, std::vector<std::string>> byWorker;
+  for (const auto &[name, gradient] : gradients) {
+    const auto found = state->optimizer->workerOf.find(name);
+    if (found == state->optimizer->workerOf.end())
+      throw std::invalid_argument(
+          fmt::format("the optimizer `{}` has no parameter `{}`", state->optimizer->name, name));
+    byWorker[found->second].push_back(name);
+  }
+  const proto::RequestId id = state->nextRequest();
+  state->optimizer->workers->callEach(workersOf(byWorker), [&](size_t worker) {
+    return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+      proto::PushGradientsResponse response;
+      auto writer = stub.PushGradients(&context, &response);
+      proto::PushGradientsRequest request;
+      *request.mutable_context() = state->id();
+      *request.mutable_request() = id;
+      for (const std::string &name : byWorker.at(worker)) {
+        const Gradient &gradient = gradients.at(name);
+        if (gradient.isOfRows)
+          request.mutable_rows()->mutable_indices()->Assign(gradient.rows.begin(),
+                                                            gradient.rows.end());
+        if (!writeChunks(name, gradient.values, [&](proto::TensorChunk &chunk) {
+              request.mutable_chunk()->Swap(&chunk);
+              const bool isWritten = writer->Write(request);
+              request.Clear();
+              return isWritten;
+            }))
+          break; // Finish says why
+      }
+      writer->WritesDone();
+      return writer->Finish();
+    };
+  });
+}
+
+int64_t Context::step() {
+  const proto::RequestId id = state->nextRequest();
+  std::atomic<int64_t> stepped = 0;
+  state->optimizer->workers->callEach(state->optimizer->some, [&](size_t) {
+    return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+      proto::StepRequest request;
+      proto::StepResponse response;
+      *request.mutable_context() = state->id();
+      *request.mutable_request() = id;
+      const grpc::Status status = stub.Step(&context, request, &response);
+      if (status.ok())
+        stepped += response.stepped();
+      return status;
+    };
+  });
+  return stepped;
+}

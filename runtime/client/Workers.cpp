@@ -1,0 +1,159 @@
+//===- Workers.cpp - A client's connections to its workers ------------------------------------===//
+
+#include "runtime/client/Workers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <functional>
+#include <random>
+#include <thread>
+
+using namespace updraft::dist;
+
+static std::string randomName() {
+  std::random_device random;
+  return fmt::format("client-{:08x}{:08x}", random(), random());
+}
+
+static ClientOptions completed(ClientOptions options) {
+  if (options.workers.empty())
+    throw std::invalid_argument("a client needs the address of a worker");
+  if (options.name.empty())
+    options.name = randomName();
+  return options;
+}
+
+static std::string textOf(const std::vector<WorkerFailure> &failures) {
+  std::string text;
+  for (const WorkerFailure &failure : failures)
+    text +=
+        fmt::format("{}worker `{}`: {}", text.empty() ? "" : "; ", failure.worker, failure.message);
+  return text;
+}
+
+static size_t bytesOf(const proto::TensorInfo &info) {
+  size_t count = info.dtype() == proto::DTYPE_F64 ? 8 : info.dtype() == proto::DTYPE_F32 ? 4 : 2;
+  for (int64_t size : info.shape())
+    count *= static_cast<size_t>(size);
+  return count;
+}
+
+WorkersFailed::WorkersFailed(std::vector<WorkerFailure> failures)
+    : std::runtime_error(textOf(failures)), list(std::move(failures)) {}
+
+Workers::Workers(ClientOptions given)
+    : options(completed(std::move(given))), loads(options.workers.size()) {
+  for (const std::string &address : options.workers) {
+    grpc::ChannelArguments arguments;
+    // A worker's limit protects the worker. Chunks of parameters are smaller.
+    arguments.SetMaxReceiveMessageSize(-1);
+    stubs.push_back(proto::Worker::NewStub(
+        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments)));
+  }
+}
+
+/// Waits longer each time, and not always equally long, so that clients don't all return at once.
+grpc::Status Workers::callRepeatedly(size_t worker, const Call &call) {
+  const auto end = std::chrono::system_clock::now() + options.timeout;
+  std::minstd_rand random(std::random_device{}());
+  std::chrono::milliseconds longest(50);
+  for (;;) {
+    grpc::ClientContext context;
+    context.set_deadline(end);
+    const grpc::Status status = call(*stubs[worker], context);
+    if (status.error_code() != grpc::StatusCode::UNAVAILABLE)
+      return status;
+    const std::chrono::milliseconds wait(
+        std::uniform_int_distribution<int64_t>(longest.count() / 2, longest.count())(random));
+    if (std::chrono::system_clock::now() + wait >= end)
+      return status;
+    std::this_thread::sleep_for(wait);
+    longest = std::min(2 * longest, std::chrono::milliseconds(2000));
+  }
+}
+
+void Workers::callEach(const std::vector<size_t> &some,
+                       const std::function<Call(size_t worker)> &callOf) {
+  std::vector<grpc::Status> results(some.size());
+  const auto run = [&](size_t i) {
+    try {
+      results[i] = callRepeatedly(some[i], callOf(some[i]));
+    } catch (const std::exception &error) {
+      results[i] = {grpc::StatusCode::INTERNAL, error.what()};
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < some.size(); ++i)
+    threads.emplace_back(run, i);
+  if (!some.empty())
+    run(0);
+  for (std::thread &thread : threads)
+    thread.join();
+  std::vector<WorkerFailure> failures;
+  for (size_t i = 0; i < some.size(); ++i)
+    if (!results[i].ok())
+      failures.push_back(
+          {options.workers[some[i]], results[i].error_code(), results[i].error_message()});
+  if (!failures.empty())
+    throw WorkersFailed(std::move(failures));
+}
+
+void Workers::learnPlaces() {
+  std::vector<size_t> all(size());
+  std::vector<proto::ListParametersResponse> lists(size());
+  for (size_t i = 0; i < all.size(); ++i)
+    all[i] = i;
+  callEach(all, [&](size_t worker) {
+    return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+      return stub.ListParameters(&context, {}, &lists[worker]);
+    };
+  });
+  const std::lock_guard guard(mutex);
+  loads.assign(size(), 0);
+  for (size_t worker = 0; worker < lists.size(); ++worker)
+    for (const auto &parameter : lists[worker].parameters()) {
+      places.emplace(parameter.tensor().name(), worker);
+      loads[worker] += bytesOf(parameter.tensor());
+    }
+}
+
+size_t Workers::workerOf(const std::string &parameter) {
+  const auto known = [&] {
+    const std::lock_guard guard(mutex);
+    const auto found = places.find(parameter);
+    return found == places.end() ? size() : found->second;
+  };
+  if (known() == size())
+    learnPlaces();
+  const size_t worker = known();
+  if (worker == size())
+    throw std::invalid_argument(
+        fmt::format("no worker has a parameter `{}`; put it first", parameter));
+  return worker;
+}
+
+std::map<std::string, size_t> Workers::place(const std::map<std::string, size_t> &bytes) {
+  learnPlaces();
+  const std::lock_guard guard(mutex);
+  std::map<std::string, size_t> result;
+  std::vector<std::pair<size_t, std::string>> added;
+  for (const auto &[name, count] : bytes)
+    if (const auto found = places.find(name); found != places.end())
+      result.emplace(name, found->second);
+    else
+      added.emplace_back(count, name);
+  // The largest first, each to the worker with the fewest bytes.
+  std::sort(added.begin(), added.end(), std::greater<>());
+  for (const auto &[count, name] : added) {
+    const auto least = std::min_element(loads.begin(), loads.end());
+    *least += count;
+    result.emplace(name, static_cast<size_t>(least - loads.begin()));
+  }
+  return result;
+}
+
+void Workers::setPlaces(const std::map<std::string, size_t> &added) {
+  const std::lock_guard guard(mutex);
+  places.insert(added.begin(), added.end());
+}

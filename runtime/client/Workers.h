@@ -1,0 +1,62 @@
+//===- Workers.h - A client's connections to its workers ----------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_CLIENT_WORKERS_H
+#define UPDRAFT_RUNTIME_CLIENT_WORKERS_H
+
+#include "updraft/dist/Client.h"
+#include "updraft/worker/v1/worker.grpc.pb.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace updraft::dist {
+
+namespace proto = worker::v1;
+
+/// Thread-safe.
+class Workers {
+public:
+  explicit Workers(ClientOptions options);
+
+  size_t size() const { return stubs.size(); }
+  const std::string &clientName() const { return options.name; }
+  uint64_t nextSequence() { return ++sequence; }
+
+  /// The worker that has a parameter. Asks all workers if it isn't known. Throws
+  /// std::invalid_argument if none has it.
+  size_t workerOf(const std::string &parameter);
+  /// Chooses workers for parameters that no worker has, given by their numbers of bytes.
+  std::map<std::string, size_t> place(const std::map<std::string, size_t> &bytes);
+  void setPlaces(const std::map<std::string, size_t> &places);
+
+  /// One call of a service's method.
+  using Call = std::function<grpc::Status(proto::Worker::Stub &, grpc::ClientContext &)>;
+
+  /// Calls each of the workers at the same time, and repeats calls that don't reach one. Throws
+  /// WorkersFailed.
+  void callEach(const std::vector<size_t> &some, const std::function<Call(size_t worker)> &callOf);
+
+private:
+  grpc::Status callRepeatedly(size_t worker, const Call &call);
+  void learnPlaces();
+
+  const ClientOptions options;
+  std::vector<std::unique_ptr<proto::Worker::Stub>> stubs;
+  std::atomic<uint64_t> sequence = 0;
+  std::mutex mutex;
+  std::map<std::string, size_t> places;
+  std::vector<size_t> loads; ///< bytes of parameters, by worker
+};
+
+} // namespace updraft::dist
+
+#endif // UPDRAFT_RUNTIME_CLIENT_WORKERS_H

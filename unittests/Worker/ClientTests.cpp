@@ -1,0 +1,162 @@
+//===- ClientTests.cpp - The client of parameter servers --------------------------------------===//
+
+#include "RunningWorker.h"
+#include "updraft/dist/Client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace updraft;
+using dist::Client;
+using testing::HasSubstr;
+using worker::RunningWorker;
+using worker::textOfRule;
+
+namespace {
+
+using Values = std::vector<float>;
+
+class ClientTest : public testing::Test {
+protected:
+  Client makeClient(const std::string &name = "", int milliseconds = 60'000) {
+    return Client(
+        {{one.address(), other.address()}, name, std::chrono::milliseconds(milliseconds)});
+  }
+
+  static void put(Client &client, const std::map<std::string, Values> &parameters) {
+    std::map<std::string, TensorView> views;
+    for (const auto &[name, values] : parameters)
+      views.emplace(name, values);
+    client.put(views);
+  }
+  static Values get(Client &client, const std::string &name, size_t count) {
+    Values values(count);
+    client.get({{name, values}});
+    return values;
+  }
+
+  RunningWorker one, other;
+};
+
+template <typename Call> std::string messageOf(const Call &call) {
+  try {
+    call();
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+  return "";
+}
+
+} // namespace
+
+TEST_F(ClientTest, DistributesParametersBySize) {
+  Client client = makeClient();
+  put(client, {{"a", Values(4)}, {"b", Values(3)}, {"c", Values(2)}, {"d", Values(1)}});
+  EXPECT_EQ(one.server.statistics().tensorBytes, 20u);
+  EXPECT_EQ(other.server.statistics().tensorBytes, 20u);
+  // Another client finds them, and adds to the same balance.
+  Client second = makeClient();
+  EXPECT_EQ(get(second, "b", 3), Values(3));
+  put(second, {{"a", Values(4, 1.0F)}, {"e", Values(1000)}});
+  EXPECT_EQ(get(client, "a", 4), Values(4, 1.0F));
+  EXPECT_EQ(one.server.statistics().parameters + other.server.statistics().parameters, 5u);
+}
+
+TEST_F(ClientTest, StepsOnAllWorkers) {
+  Client client = makeClient();
+  put(client, {{"a", {1, 2}}, {"b", {3}}, {"c", {4}}});
+  dist::Optimizer optimizer = client.createOptimizer(
+      "o", {textOfRule("sgd")}, {{{"a"}, {{"lr", 0.5}}}, {{"b", "c"}, {{"lr", 1.0}}}});
+  dist::Context context = optimizer.openContext();
+  Values a = {2, 2}, b = {1}, c = {2};
+  context.push({{"a", TensorView(a)}, {"b", TensorView(b)}});
+  context.push({{"c", TensorView(c)}});
+  EXPECT_EQ(context.step(), 3);
+  EXPECT_EQ(get(client, "a", 2), (Values{0, 1}));
+  EXPECT_EQ(get(client, "b", 1), Values{2});
+  EXPECT_EQ(get(client, "c", 1), Values{2});
+  optimizer.setHypers(1, {{"lr", 0.25}});
+  EXPECT_EQ(context.step(), 3);
+  EXPECT_EQ(get(client, "c", 1), Values{1.5});
+}
+
+TEST_F(ClientTest, ClientsShareAContext) {
+  Client first = makeClient("first"), second = makeClient("second");
+  put(first, {{"a", {1, 2}}, {"b", {3, 4, 5}}});
+  const std::vector<dist::ParameterGroup> groups = {{{"a", "b"}, {{"lr", 1.0}}}};
+  dist::Optimizer ours = first.createOptimizer("o", {textOfRule("sgd")}, groups);
+  dist::Optimizer theirs = second.createOptimizer("o", {textOfRule("sgd")}, groups);
+  dist::Context one = ours.openContext(5), other = theirs.openContext(5);
+  Values gradient = {1, 1}, rows = {10, 20};
+  one.push({{"a", TensorView(gradient)}});
+  other.push({{"a", TensorView(gradient)}, {"b", dist::Gradient({2, 2}, TensorView(rows))}});
+  EXPECT_EQ(one.step(), 2);
+  EXPECT_EQ(get(second, "a", 2), (Values{-1, 0}));
+  EXPECT_EQ(get(second, "b", 3), (Values{3, 4, -25}));
+}
+
+TEST_F(ClientTest, ReleasesContexts) {
+  Client client = makeClient();
+  put(client, {{"a", {1, 2}}, {"b", {3, 4}}});
+  dist::Optimizer optimizer = client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {}}});
+  {
+    const dist::Context context = optimizer.openContext();
+    EXPECT_EQ(one.server.statistics().contexts, 1u);
+    EXPECT_EQ(other.server.statistics().contexts, 1u);
+  }
+  EXPECT_EQ(one.server.statistics().contexts, 0u);
+  EXPECT_EQ(other.server.statistics().contexts, 0u);
+}
+
+TEST_F(ClientTest, NamesEachWorkerThatFails) {
+  Client client = makeClient();
+  put(client, {{"a", {1, 2}}, {"b", {3, 4}}});
+  const std::string message =
+      messageOf([&] { client.createOptimizer("o", {"rule"}, {{{"a", "b"}, {}}}); });
+  EXPECT_THAT(message, HasSubstr("worker `" + one.address() + "`: <rule>:1:5: error:"));
+  EXPECT_THAT(message, HasSubstr("worker `" + other.address() + "`: <rule>:1:5: error:"));
+}
+
+TEST_F(ClientTest, RefusesWhatItCannotSend) {
+  Client client = makeClient();
+  EXPECT_EQ(messageOf([] { Client client{dist::ClientOptions()}; }),
+            "a client needs the address of a worker");
+  EXPECT_EQ(messageOf([&] { get(client, "a", 1); }), "no worker has a parameter `a`; put it first");
+  Values values(6);
+  const int64_t shape[] = {2, 3}, strides[] = {1, 2};
+  upd_tensor view{};
+  view.data = values.data();
+  view.shape = shape;
+  view.strides = strides;
+  view.rank = 2;
+  EXPECT_THAT(messageOf([&] { client.put({{"a", TensorView(view)}}); }),
+              HasSubstr("tensor `a` is not in row-major order; copy it first"));
+  std::vector<int8_t> bytes(1);
+  EXPECT_THAT(messageOf([&] { client.put({{"a", TensorView(bytes)}}); }),
+              HasSubstr("tensor `a` is i8; workers take f32, f64, bf16 and f16"));
+}
+
+TEST_F(ClientTest, RefusesARuleOverAGroupOnSeveralWorkers) {
+  Client client = makeClient();
+  put(client, {{"a", {1, 2}}, {"b", {3, 4}}});
+  EXPECT_THAT(
+      messageOf([&] { client.createOptimizer("o", {textOfRule("prodigy")}, {{{"a", "b"}, {}}}); }),
+      HasSubstr("depends on a whole group, and one has parameters on several workers; give those "
+                "of each worker a group of their own"));
+  client.createOptimizer("p", {textOfRule("prodigy")}, {{{"a"}, {}}, {{"b"}, {}}});
+}
+
+TEST_F(ClientTest, GivesUpWhenTheTimeIsOver) {
+  const std::string address = one.address();
+  one.listening->Shutdown();
+  one.listening->Wait();
+  Client client({{address}, "", std::chrono::milliseconds(300)});
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(messageOf([&] { get(client, "a", 1); }), HasSubstr("worker `" + address + "`: "));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
