@@ -22,7 +22,7 @@
 
 namespace updraft::dist {
 
-/// What a worker answered instead of a result.
+/// The failure of a worker.
 struct WorkerFailure {
   std::string worker; ///< its address
   int code;           ///< of gRPC
