@@ -6,9 +6,9 @@
 #include "runtime/server/Refusal.h"
 
 #include <algorithm>
-#include <cstring>
 #include <fmt/format.h>
-#include <numeric>
+#include <functional>
+#include <utility>
 
 using namespace updraft::server;
 using updraft::runtime::loadExact;
@@ -17,32 +17,53 @@ using updraft::runtime::storeRounded;
 
 namespace {
 
-/// Adds in f32 or f64 and rounds once, at the end.
+/// A sum of tensors with the same type. Adds in f32, or in f64 for f64, and rounds once, at the
+/// end.
 class Sum {
 public:
-  Sum(upd_dtype dtype, size_t elements) : dtype(dtype), values(elements) {}
+  Sum(upd_dtype dtype, Shape shape, Budget &budget)
+      : dtype(dtype), total(dtype == UPD_F64 ? UPD_F64 : UPD_F32, std::move(shape), budget,
+                            "a sum of gradients") {
+    // -0 + x is x, also for x = -0.
+    if (dtype == UPD_F64)
+      std::fill_n(as<double>(total.data()), total.elements(), -0.0);
+    else
+      std::fill_n(as<float>(total.data()), total.elements(), -0.0F);
+  }
 
   /// Adds `count` elements to those from `offset` on.
   void add(const char *elements, size_t offset, size_t count) {
-    const size_t size = sizeOf(dtype);
-    for (size_t i = 0; i < count; ++i) {
-      const double value = loadExact(dtype, elements + i * size);
-      double &total = values[offset + i];
-      total = dtype == UPD_F64
-                  ? total + value
-                  : static_cast<double>(static_cast<float>(total) + static_cast<float>(value));
-    }
+    if (dtype == UPD_F64)
+      addPlain<double>(elements, offset, count);
+    else if (dtype == UPD_F32)
+      addPlain<float>(elements, offset, count);
+    else
+      for (size_t i = 0; i < count; ++i)
+        as<float>(total.data())[offset + i] +=
+            static_cast<float>(loadExact(dtype, elements + i * sizeOf(dtype)));
   }
 
-  void store(char *elements) const {
-    const size_t size = sizeOf(dtype);
-    for (size_t i = 0; i < values.size(); ++i)
-      storeRounded(dtype, values[i], elements + i * size);
+  Tensor rounded(Budget &budget) && {
+    if (total.dtype() == dtype)
+      return std::move(total);
+    Tensor result(dtype, total.shape(), budget, "a sum of gradients");
+    for (int64_t i = 0; i < total.elements(); ++i)
+      storeRounded(dtype, static_cast<double>(as<float>(total.data())[i]),
+                   result.data() + static_cast<size_t>(i) * sizeOf(dtype));
+    return result;
   }
 
 private:
+  template <typename T> static T *as(char *data) { return reinterpret_cast<T *>(data); }
+  template <typename T> void addPlain(const char *elements, size_t offset, size_t count) {
+    T *to = as<T>(total.data()) + offset;
+    const T *from = reinterpret_cast<const T *>(elements);
+    for (size_t i = 0; i < count; ++i)
+      to[i] += from[i];
+  }
+
   upd_dtype dtype;
-  std::vector<double> values;
+  Tensor total;
 };
 
 using Gradients = std::vector<const Gradient *>;
@@ -51,10 +72,16 @@ bool isAscending(const std::vector<int64_t> &rows) {
   return std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end();
 }
 
-size_t elementsPerRow(const Gradient &gradient) {
-  return gradient.rows->empty()
-             ? 0
-             : static_cast<size_t>(gradient.values.elements()) / gradient.rows->size();
+/// Adds a gradient of rows. `placeOf` returns where a row is in the sum.
+template <typename PlaceOf>
+void addRows(Sum &sum, const Gradient &gradient, const PlaceOf &placeOf) {
+  const size_t count = gradient.rows->size();
+  if (count == 0)
+    return;
+  const size_t perRow = static_cast<size_t>(gradient.values.elements()) / count;
+  const size_t bytes = perRow * sizeOf(gradient.values.dtype());
+  for (size_t i = 0; i < count; ++i)
+    sum.add(gradient.values.data() + i * bytes, placeOf((*gradient.rows)[i]) * perRow, perRow);
 }
 
 /// The sum of gradients of rows: each row once, in ascending order.
@@ -65,38 +92,25 @@ Tensor sumRows(const Gradients &given, Budget &budget, std::vector<int64_t> &row
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   Shape shape = given.front()->values.shape();
   shape[0] = static_cast<int64_t>(rows.size());
-  Tensor result(given.front()->values.dtype(), shape, budget, "a sum of gradients");
-  Sum sum(result.dtype(), static_cast<size_t>(result.elements()));
-  for (const Gradient *gradient : given) {
-    const size_t perRow = elementsPerRow(*gradient), bytes = perRow * sizeOf(result.dtype());
-    for (size_t i = 0; i < gradient->rows->size(); ++i) {
-      const auto place = std::lower_bound(rows.begin(), rows.end(), (*gradient->rows)[i]);
-      sum.add(gradient->values.data() + i * bytes,
-              static_cast<size_t>(place - rows.begin()) * perRow, perRow);
-    }
-  }
-  sum.store(result.data());
-  return result;
+  Sum sum(given.front()->values.dtype(), shape, budget);
+  for (const Gradient *gradient : given)
+    addRows(sum, *gradient, [&](int64_t row) {
+      return static_cast<size_t>(std::lower_bound(rows.begin(), rows.end(), row) - rows.begin());
+    });
+  return std::move(sum).rounded(budget);
 }
 
 /// The sum of gradients of which at least one is whole.
 Tensor sumWhole(const Gradients &given, Budget &budget) {
-  const Gradient &whole =
-      **std::find_if(given.begin(), given.end(), [](auto *one) { return !one->rows; });
-  Tensor result(whole.values.dtype(), whole.values.shape(), budget, "a sum of gradients");
-  Sum sum(result.dtype(), static_cast<size_t>(result.elements()));
-  for (const Gradient *gradient : given) {
-    if (!gradient->rows) {
+  const Tensor &whole =
+      (*std::find_if(given.begin(), given.end(), [](auto *one) { return !one->rows; }))->values;
+  Sum sum(whole.dtype(), whole.shape(), budget);
+  for (const Gradient *gradient : given)
+    if (gradient->rows)
+      addRows(sum, *gradient, [](int64_t row) { return static_cast<size_t>(row); });
+    else
       sum.add(gradient->values.data(), 0, static_cast<size_t>(gradient->values.elements()));
-      continue;
-    }
-    const size_t perRow = elementsPerRow(*gradient), bytes = perRow * sizeOf(result.dtype());
-    for (size_t i = 0; i < gradient->rows->size(); ++i)
-      sum.add(gradient->values.data() + i * bytes,
-              static_cast<size_t>((*gradient->rows)[i]) * perRow, perRow);
-  }
-  sum.store(result.data());
-  return result;
+  return std::move(sum).rounded(budget);
 }
 
 } // namespace

@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
+
 using namespace updraft::server;
 
 namespace {
@@ -88,6 +91,27 @@ TEST_F(GradientContextTest, RowsAreAddedToAWholeGradient) {
   add({"a", 2}, std::move(gradient));
   EXPECT_TRUE(context.sum(budget).at(0).isWhole);
   EXPECT_EQ(sumOf(0), (std::vector<float>{1, 2, 43, 64}));
+}
+
+TEST_F(GradientContextTest, SumsOf16BitsAreRoundedOnce) {
+  // In bf16, whose numbers near 256 are 2 apart, each step of 256 + 0.75 + 0.75 would round to 256.
+  const auto gradientOf = [&](uint16_t bits) {
+    Tensor values(UPD_BF16, {1}, budget, "a test's tensor");
+    std::memcpy(values.data(), &bits, 2);
+    return Gradient{0, std::nullopt, std::move(values)};
+  };
+  add({"a", 1}, gradientOf(0x4380)); // 256
+  add({"a", 2}, gradientOf(0x3f40)); // 0.75
+  add({"a", 3}, gradientOf(0x3f40));
+  uint16_t bits = 0;
+  std::memcpy(&bits, context.sum(budget).at(0).view.data, 2);
+  EXPECT_EQ(bits, 0x4381); // 258
+}
+
+TEST_F(GradientContextTest, NegativeZerosStay) {
+  add({"a", 1}, rows(0, {1, 1, 0}, {-0.0F, -0.0F, -0.0F}));
+  for (float value : sumOf(0))
+    EXPECT_TRUE(std::signbit(value));
 }
 
 TEST_F(GradientContextTest, NoRowsAreAGradient) {
