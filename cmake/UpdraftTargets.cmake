@@ -53,17 +53,22 @@ function(updraft_add_tool name)
   endif()
 endfunction()
 
+# Tests spend their time in the libraries. Without optimization they compile in less than half the time.
+set(updraft_test_options $<$<CONFIG:Release>:-O0>)
 if(UPDRAFT_BUILD_TESTS)
   updraft_add_precompiled_header(updraft_test_pch "${PROJECT_SOURCE_DIR}/cmake/pch/test.h"
     LINK fmt::fmt nlohmann_json::nlohmann_json GTest::gmock)
+  target_compile_options(updraft_test_pch PRIVATE ${updraft_test_options})
   if(UPDRAFT_BUILD_COMPILER)
     updraft_add_precompiled_header(updraft_mlir_test_pch "${PROJECT_SOURCE_DIR}/cmake/pch/mlir-test.h"
       LINK GTest::gmock)
+    target_compile_options(updraft_mlir_test_pch PRIVATE ${updraft_test_options})
   endif()
 endif()
 
 # updraft_add_unittest(NAME [MLIR] [OWN_PCH] SOURCES ... LINK ...)
-# A GoogleTest program known to ctest. OWN_PCH: the caller declares its precompiled headers.
+# A GoogleTest program known to ctest. OWN_PCH: the caller declares its options and its precompiled
+# headers, if any.
 function(updraft_add_unittest name)
   cmake_parse_arguments(arg "MLIR;OWN_PCH" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
@@ -74,6 +79,9 @@ function(updraft_add_unittest name)
     updraft_reuse_precompiled_header(${name} updraft_mlir_test_pch)
   elseif(NOT arg_OWN_PCH)
     updraft_reuse_precompiled_header(${name} updraft_test_pch)
+  endif()
+  if(NOT arg_OWN_PCH)
+    target_compile_options(${name} PRIVATE ${updraft_test_options})
   endif()
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
