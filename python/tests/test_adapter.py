@@ -88,9 +88,11 @@ print(weights.tolist())
     assert (found.stdout, found.stderr) == ("[0.5, 0.5, 0.5]\n", "")
 
 
-@pytest.mark.parametrize("package", ["optim", "distributed", "optim.adapter"])
-def test_no_torch(package):
-    found = run_without_torch(f"import updraft.{package}")
+@pytest.mark.parametrize(
+    "name", ["optim import AdamW", "distributed import barrier", "optim.adapter import *"]
+)
+def test_no_torch(name):
+    found = run_without_torch(f"from updraft.{name}")
     assert found.stderr.splitlines()[-1] == (
         "ModuleNotFoundError: `updraft.optim` and `updraft.distributed` need torch, which is not "
         f"installed; this build of Updraft supports torch {info.all_of(info.adapters())}; "

@@ -8,47 +8,14 @@
     @distributed.auto_init_rpc()
     def main(): ...
 
-Start it with `torchrun`. `docs/distributed.md` has the details.
+Start it with `torchrun`. `docs/distributed.md` has the details. `updraft.distributed.grpc` is a
+client of parameter servers, and needs no torch.
 """
 
-from .. import torch_presence  # noqa: F401  (before the modules that import torch)
+from typing import TYPE_CHECKING, Any
 
-# isort: split
-from . import autograd, backend
-from .calls import remote_async_call, remote_sync_call
-from .cloning import module_clone
-from .errors import DistributedError
-from .held import (
-    assign_parameter,
-    drop_parameter,
-    held_parameters,
-    hold_parameter,
-    lock_wait,
-    parameter,
-)
-from .launch import auto_init_rpc
-from .meeting import barrier, synchronize
-from .parallel import parallelize, parallelize_async, parallelize_sync
-from .partition import (
-    Part,
-    TensorDimensionPartitioner,
-    batch_partitioner,
-    dim_partitioner,
-    exclusive_batch_partitioner,
-)
-from .reducers import mean_reducer, sum_reducer
-from .selection import not_on_rank, on_rank, rank_all, rank_non_zero_only, rank_zero_only
-from .world import (
-    WorldInfo,
-    get_local_rank,
-    get_local_world_size,
-    get_rank,
-    get_worker_id,
-    get_world_info,
-    get_world_rank,
-    get_world_size,
-    is_available,
-)
+if TYPE_CHECKING:
+    from .on_torch import *  # noqa: F403
 
 __all__ = [
     "DistributedError",
@@ -91,3 +58,12 @@ __all__ = [
     "sum_reducer",
     "synchronize",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports torch when a name that needs it is first used: `updraft.distributed.grpc` doesn't."""
+    if name not in __all__:
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    from . import on_torch
+
+    return getattr(on_torch, name)

@@ -1,0 +1,28 @@
+"""A client of parameter servers, on gRPC. It needs grpcio, and neither torch nor a compiler.
+
+    from updraft.distributed.grpc import Client
+
+    client = Client(["127.0.0.1:7070", "127.0.0.1:7071"])
+    client.put({"weight": weight})
+    optimizer = client.optimizer("adamw", "AdamW", [{"params": ["weight"], "lr": 1e-3}])
+    with optimizer.context() as context:
+        context.push({"weight": gradient})
+        optimizer.step(context)
+    weight = client.get(["weight"])["weight"]
+
+`docs/parameter-server.md` has the details.
+"""
+
+from .client import Client
+from .errors import WorkerFailure, WorkersFailedError
+from .optimizer import Context, DistributedOptimizer
+from .tensors import Rows
+
+__all__ = [
+    "Client",
+    "Context",
+    "DistributedOptimizer",
+    "Rows",
+    "WorkerFailure",
+    "WorkersFailedError",
+]

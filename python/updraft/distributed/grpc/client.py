@@ -1,0 +1,113 @@
+"""Parameters on several workers."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ...definition import RuleDefinition
+from ...worker.v1 import worker_pb2 as messages
+from .optimizer import DistributedOptimizer
+from .tensors import array_of, arrays_from, chunks_of
+from .workers import Workers
+
+
+class Client:
+    """A client of parameter servers: processes of `updraft-worker`.
+
+    A request that gets no answer is repeated until its time is over; the worker carries it out
+    once. Threads may share a client.
+
+    Args:
+        workers: their addresses, such as "127.0.0.1:7070".
+        name: another one for each client; by default a random name.
+        timeout: of a request with its repetitions, in seconds.
+    """
+
+    def __init__(
+        self, workers: Iterable[str], *, name: str | None = None, timeout: float = 60.0
+    ) -> None:
+        self._workers = Workers(workers, name, timeout)
+
+    def put(self, parameters: Mapping[str, Any]) -> None:
+        """Writes parameters: arrays of numpy, or of other packages through DLPack.
+
+        New ones are distributed so that workers have similar numbers of bytes.
+
+        Raises:
+            WorkersFailedError: a parameter has another type or shape on its worker, for example.
+        """
+        arrays = {name: array_of(name, value) for name, value in parameters.items()}
+        places = self._workers.place({name: array.nbytes for name, array in arrays.items()})
+        by_worker: dict[int, list[str]] = {}
+        for name, worker in places.items():
+            by_worker.setdefault(worker, []).append(name)
+
+        def call(stub: Any, worker: int, timeout: float) -> Any:
+            requests = (
+                messages.PutParametersRequest(chunk=chunk)
+                for name in by_worker[worker]
+                for chunk in chunks_of(name, arrays[name])
+            )
+            return stub.PutParameters(requests, timeout=timeout)
+
+        self._workers.call_each(by_worker, call)
+        self._workers.set_places(places)
+
+    def get(self, names: Iterable[str]) -> "dict[str, np.ndarray[Any, Any]]":
+        """Returns copies of parameters. The values of one worker are of one moment."""
+        by_worker: dict[int, list[str]] = {}
+        for name in names:
+            by_worker.setdefault(self._workers.worker_of(name), []).append(name)
+
+        def call(stub: Any, worker: int, timeout: float) -> "dict[str, np.ndarray[Any, Any]]":
+            request = messages.GetParametersRequest(names=by_worker[worker])
+            return arrays_from(stub.GetParameters(request, timeout=timeout))
+
+        results = self._workers.call_each(by_worker, call)
+        return {name: array for part in results.values() for name, array in part.items()}
+
+    def optimizer(
+        self,
+        name: str,
+        rule: RuleDefinition | str | os.PathLike[str],
+        groups: Sequence[Mapping[str, Any]],
+        *,
+        storage: Mapping[str, str] | None = None,
+        numerics: str = "ieee",
+        seed: int = 0,
+    ) -> DistributedOptimizer:
+        """Creates an optimizer on the workers, or finds the one that another client has created.
+
+        Args:
+            name: of the optimizer. Clients that step together use the same name.
+            rule: a definition, the name of a rule of Updraft, or a file. It may not import files.
+            groups: `params`, the names of parameters, and values of hyperparameters. The others
+                have the rule's defaults.
+            storage: the storage types of "param", "grad" and states, as in `updraft.compile`.
+            numerics: "ieee", "torch" or "fast".
+            seed: of random numbers.
+
+        Raises:
+            WorkersFailedError: the rule has an error, or doesn't fit the parameters, for example.
+        """
+        return DistributedOptimizer(
+            self._workers, name, rule, groups, dict(storage or {}), numerics, seed
+        )
+
+    def close(self) -> None:
+        """Closes the connections. Parameters and optimizers stay on the workers."""
+        self._workers.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

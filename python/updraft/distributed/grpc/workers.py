@@ -1,0 +1,144 @@
+"""A client's connections to its workers."""
+
+import concurrent.futures
+import itertools
+import random
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from ...errors import InvalidArgumentError
+from ...worker.v1 import worker_pb2 as messages
+from .errors import WorkerFailure, WorkersFailedError
+
+try:
+    import grpc
+except ImportError as error:
+    raise ImportError(
+        "updraft.distributed.grpc needs grpcio; install it with `pip install updraft[grpc]`"
+    ) from error
+
+from ...worker.v1 import worker_pb2_grpc as service
+
+Result = TypeVar("Result")
+
+_ELEMENT_BYTES = {messages.DTYPE_F32: 4, messages.DTYPE_F64: 8}
+
+
+def _bytes_of(info: messages.TensorInfo) -> int:
+    count = _ELEMENT_BYTES.get(info.dtype, 2)
+    for size in info.shape:
+        count *= size
+    return count
+
+
+class Workers:
+    """Thread-safe."""
+
+    def __init__(self, addresses: Iterable[str], name: str | None, timeout: float) -> None:
+        self.addresses = list(addresses)
+        if not self.addresses:
+            raise InvalidArgumentError("a client needs the address of a worker")
+        self.name = name or f"client-{secrets.token_hex(8)}"
+        self._timeout = timeout
+        # A worker's limit protects the worker. Chunks of parameters are smaller.
+        options = [("grpc.max_receive_message_length", -1)]
+        self._channels = [grpc.insecure_channel(address, options) for address in self.addresses]
+        self._stubs = [service.WorkerStub(channel) for channel in self._channels]
+        self._sequence = itertools.count(1)
+        self._lock = threading.Lock()
+        self._places: dict[str, int] = {}
+        self._loads = [0] * len(self.addresses)
+        self._pool = concurrent.futures.ThreadPoolExecutor(len(self.addresses))
+
+    def close(self) -> None:
+        self._pool.shutdown()
+        for channel in self._channels:
+            channel.close()
+
+    def next_request(self) -> messages.RequestId:
+        """Returns the identity of a request, which stays the same when it is repeated."""
+        with self._lock:
+            return messages.RequestId(client=self.name, sequence=next(self._sequence))
+
+    def call_each(
+        self, workers: Iterable[int], call: Callable[[Any, int, float], Result]
+    ) -> dict[int, Result]:
+        """Calls `call(stub, worker, timeout)` for all workers at the same time.
+
+        Repeats calls that don't reach a worker. Returns the results by worker.
+
+        Raises:
+            WorkersFailedError: some workers failed.
+        """
+        futures = {
+            worker: self._pool.submit(self._call_repeatedly, worker, call) for worker in workers
+        }
+        results, failures = {}, []
+        for worker, future in futures.items():
+            try:
+                results[worker] = future.result()
+            except grpc.RpcError as error:
+                failures.append(
+                    WorkerFailure(self.addresses[worker], error.code().name, error.details())
+                )
+        if failures:
+            raise WorkersFailedError(failures)
+        return results
+
+    def _call_repeatedly(self, worker: int, call: Callable[[Any, int, float], Result]) -> Result:
+        # Waits longer each time, and not always equally long, so that clients don't return at once.
+        end, longest = time.monotonic() + self._timeout, 0.05
+        while True:
+            try:
+                return call(self._stubs[worker], worker, max(end - time.monotonic(), 0.001))
+            except grpc.RpcError as error:
+                wait = random.uniform(longest / 2, longest)
+                if (
+                    error.code() is not grpc.StatusCode.UNAVAILABLE
+                    or time.monotonic() + wait >= end
+                ):
+                    raise
+            time.sleep(wait)
+            longest = min(2 * longest, 2.0)
+
+    def _learn_places(self) -> None:
+        request = messages.ListParametersRequest()
+        lists = self.call_each(
+            range(len(self.addresses)),
+            lambda stub, worker, timeout: stub.ListParameters(request, timeout=timeout),
+        )
+        with self._lock:
+            for worker, listed in lists.items():
+                self._loads[worker] = sum(_bytes_of(each.tensor) for each in listed.parameters)
+                for each in listed.parameters:
+                    self._places.setdefault(each.tensor.name, worker)
+
+    def worker_of(self, parameter: str) -> int:
+        """Returns the worker that has a parameter."""
+        if parameter not in self._places:
+            self._learn_places()
+        if parameter not in self._places:
+            raise InvalidArgumentError(f"no worker has a parameter `{parameter}`; put it first")
+        return self._places[parameter]
+
+    def place(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Chooses workers for parameters that no worker has, given by their numbers of bytes."""
+        self._learn_places()
+        with self._lock:
+            result = {name: self._places[name] for name in sizes if name in self._places}
+            # The largest first, each to the worker with the fewest bytes.
+            added = sorted(
+                ((size, name) for name, size in sizes.items() if name not in result), reverse=True
+            )
+            for size, name in added:
+                worker = min(range(len(self._loads)), key=self._loads.__getitem__)
+                self._loads[worker] += size
+                result[name] = worker
+            return result
+
+    def set_places(self, places: Mapping[str, int]) -> None:
+        with self._lock:
+            self._places.update(places)
