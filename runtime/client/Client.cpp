@@ -19,6 +19,7 @@ using updraft::runtime::sizeOf;
 namespace {
 
 constexpr size_t chunkBytes = size_t(1) << 20;
+constexpr size_t rowsPerMessage = size_t(1) << 17;
 
 proto::DType typeOf(const std::string &name, upd_dtype dtype) {
   switch (dtype) {
@@ -331,9 +332,16 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
       *request.mutable_request() = id;
       for (const std::string &name : byWorker.at(worker)) {
         const Gradient &gradient = gradients.at(name);
-        if (gradient.isOfRows)
-          request.mutable_rows()->mutable_indices()->Assign(gradient.rows.begin(),
-                                                            gradient.rows.end());
+        // A gradient of no rows has a list, too.
+        for (size_t begin = 0; gradient.isOfRows && begin <= gradient.rows.size();
+             begin += rowsPerMessage) {
+          const auto first = gradient.rows.begin() + static_cast<std::ptrdiff_t>(begin);
+          const size_t count = std::min(rowsPerMessage, gradient.rows.size() - begin);
+          request.mutable_rows()->mutable_indices()->Assign(
+              first, first + static_cast<std::ptrdiff_t>(count));
+          writer->Write(request);
+          request.Clear();
+        }
         if (!writeChunks(name, gradient.values, [&](proto::TensorChunk &chunk) {
               request.mutable_chunk()->Swap(&chunk);
               const bool isWritten = writer->Write(request);

@@ -23,6 +23,9 @@ namespace {
 /// Parameters travel in chunks of this size, which is near the fastest over loopback.
 constexpr size_t chunkBytes = size_t(1) << 20;
 
+/// A limit on the rows of one gradient, because they are listed before their memory is counted.
+constexpr size_t mostRows = size_t(1) << 26;
+
 grpc::StatusCode codeOf(Reason reason) {
   switch (reason) {
   case Reason::InvalidArgument:
@@ -190,16 +193,31 @@ grpc::Status WorkerService::PushGradients(grpc::ServerContext *context,
     std::vector<server::Gradient> gradients;
     std::optional<std::vector<int64_t>> rows;
     TensorReader reader(server.budget(), [&](const std::string &name, server::Tensor tensor) {
-      gradients.push_back(
-          {optimizer->positionOf(name), std::exchange(rows, std::nullopt), std::move(tensor)});
+      server::Budget::Reservation forRows;
+      if (rows)
+        forRows = server.budget().reserve(rows->size() * sizeof(int64_t),
+                                          fmt::format("the list of rows of `{}`", name));
+      gradients.push_back({optimizer->positionOf(name), std::exchange(rows, std::nullopt),
+                           std::move(tensor), std::move(forRows)});
     });
     do {
-      if (message.has_rows())
-        rows.emplace(message.rows().indices().begin(), message.rows().indices().end());
-      reader.read(message.chunk());
+      if (message.has_rows()) {
+        const auto &indices = message.rows().indices();
+        if (!rows)
+          rows.emplace();
+        if (rows->size() + static_cast<size_t>(indices.size()) > mostRows)
+          throw Refusal(
+              Reason::ResourceExhausted,
+              fmt::format("a gradient has more than {} rows; push it in parts", mostRows));
+        rows->insert(rows->end(), indices.begin(), indices.end());
+      }
+      if (message.has_chunk())
+        reader.read(message.chunk());
     } while (requests->Read(&message));
     requireWhole(*context);
     reader.finish();
+    if (rows)
+      throw Refusal(Reason::InvalidArgument, "there are rows without a gradient");
     server.push(into.optimizer(), into.number(), request, std::move(gradients));
   });
 }

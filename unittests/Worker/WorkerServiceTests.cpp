@@ -177,6 +177,36 @@ TEST_F(WorkerServiceTest, RowsMayRepeat) {
   EXPECT_EQ(get()["v"], (Values{-1, 2, -1}));
 }
 
+TEST_F(WorkerServiceTest, RowsMayComeInSeveralMessages) {
+  ASSERT_TRUE(put({{"v", {1, 2, 3}}}).ok());
+  ASSERT_TRUE(create(textOfRule("sgd"), {"v"}).ok());
+  ASSERT_TRUE(open(1).ok());
+  const auto pushRows = [&](uint64_t sequence, bool withValues) {
+    grpc::ClientContext context;
+    v1::PushGradientsResponse response;
+    auto writer = stub->PushGradients(&context, &response);
+    v1::PushGradientsRequest request = pushOf(1, sequence, "v", {2, 4, 6});
+    request.clear_chunk();
+    for (int64_t row : {2, 0}) {
+      request.mutable_rows()->clear_indices();
+      request.mutable_rows()->add_indices(row);
+      writer->Write(request);
+    }
+    request.mutable_rows()->clear_indices();
+    request.mutable_rows()->add_indices(2);
+    if (withValues)
+      *request.mutable_chunk() = chunkOf("v", {2, 4, 6});
+    writer->Write(request);
+    writer->WritesDone();
+    return writer->Finish();
+  };
+  ASSERT_TRUE(pushRows(1, true).ok());
+  expectStatus(pushRows(2, false), grpc::StatusCode::INVALID_ARGUMENT,
+               "there are rows without a gradient");
+  EXPECT_EQ(step(1, 3), 1);
+  EXPECT_EQ(get()["v"], (Values{-1, 2, -1}));
+}
+
 TEST_F(WorkerServiceTest, ErrorsReachTheClient) {
   ASSERT_TRUE(put({{"v", {1, 2}}}).ok());
   expectStatus(create("rule", {"v"}), grpc::StatusCode::INVALID_ARGUMENT,

@@ -15,6 +15,8 @@ from .errors import WorkersFailedError
 from .tensors import Rows, array_of, chunks_of
 from .workers import Workers
 
+_ROWS_PER_MESSAGE = 1 << 17
+
 
 class Context:
     """Gradients on the workers, for steps. Leaving the `with` block frees them."""
@@ -45,24 +47,22 @@ class Context:
             by_worker.setdefault(worker, []).append(name)
             rows = None
             if isinstance(gradient, Rows):
-                indices = [int(index) for index in gradient.indices]
-                rows, gradient = messages.Rows(indices=indices), gradient.values
+                rows = [int(index) for index in gradient.indices]
+                gradient = gradient.values
             arrays[name] = rows, array_of(name, gradient)
         request = self._optimizer._workers.next_request()
 
         def requests(worker: int) -> Iterator[messages.PushGradientsRequest]:
-            is_first = True
+            yield messages.PushGradientsRequest(context=self._id, request=request)
             for name in by_worker[worker]:
                 rows, array = arrays[name]
+                if rows is not None:
+                    # A gradient of no rows has a list, too.
+                    for begin in range(0, len(rows) + 1, _ROWS_PER_MESSAGE):
+                        part = messages.Rows(indices=rows[begin : begin + _ROWS_PER_MESSAGE])
+                        yield messages.PushGradientsRequest(rows=part)
                 for chunk in chunks_of(name, array):
-                    message = messages.PushGradientsRequest(chunk=chunk)
-                    if is_first:
-                        message.context.CopyFrom(self._id)
-                        message.request.CopyFrom(request)
-                    if rows is not None and chunk.HasField("tensor"):
-                        message.rows.CopyFrom(rows)
-                    is_first = False
-                    yield message
+                    yield messages.PushGradientsRequest(chunk=chunk)
 
         self._optimizer._workers.call_each(
             by_worker,
