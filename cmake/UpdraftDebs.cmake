@@ -6,6 +6,7 @@ set(UPDRAFT_COMPILER_DEB libupdraft-compiler)
 set(UPDRAFT_DEV_DEB libupdraft-dev)
 set(UPDRAFT_DIALECT_DEB libupdraft-dialect-dev)
 set(UPDRAFT_TOOLS_DEB updraft-tools)
+set(UPDRAFT_WORKER_DEB updraft-worker)
 
 # updraft_deb(COMPONENT SECTION DEPENDS SUMMARY TEXT): the package of a component, with the licence.
 # DEPENDS is added to what dpkg-shlibdeps finds.
@@ -43,8 +44,15 @@ updraft_deb(tools devel ""
   "optimizer update rules as compiled kernels: tools"
   "updraftc compiles and packs rules, updraft-run applies them to files, updraft-opt runs compiler passes, updraft-format formats rules, and updraft-lsp serves editors.")
 
-set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL runtime compiler dev dialect tools)
+if(UPDRAFT_BUILD_WORKER)
+  updraft_deb(worker net ""
+    "optimizer update rules as compiled kernels: parameter server"
+    "updraft-worker holds parameters and steps them for clients on gRPC.")
+  list(APPEND CPACK_COMPONENTS_ALL worker)
+endif()
+
+set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
