@@ -88,6 +88,11 @@ print(weights.tolist())
     assert (found.stdout, found.stderr) == ("[0.5, 0.5, 0.5]\n", "")
 
 
+def test_clients_of_parameter_servers_need_no_torch():
+    found = run_without_torch("from updraft.distributed.grpc import Client; Client(['unix:/none'])")
+    assert found.stderr == ""
+
+
 @pytest.mark.parametrize(
     "name", ["optim import AdamW", "distributed import barrier", "optim.adapter import *"]
 )

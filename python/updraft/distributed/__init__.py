@@ -9,12 +9,13 @@
     def main(): ...
 
 Start it with `torchrun`. `docs/distributed.md` has the details. `updraft.distributed.grpc` is a
-client of parameter servers, and needs no torch.
+client of parameter servers, and works without torch too.
 """
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING or find_spec("torch") is not None:
     from .on_torch import *  # noqa: F403
 
 __all__ = [
@@ -61,9 +62,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Imports torch when a name that needs it is first used: `updraft.distributed.grpc` doesn't."""
+    """Says that a name needs torch, where it is not installed."""
     if name not in __all__:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
-    from . import on_torch
-
-    return getattr(on_torch, name)
+    from .. import torch_presence  # noqa: F401  (raises the error)
