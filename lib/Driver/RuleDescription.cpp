@@ -7,10 +7,17 @@
 #include "updraft/Conversion/PlanInterface.h"
 #include "updraft/Conversion/StateList.h"
 
+#include <cassert>
+#include <optional>
+
 using namespace mlir;
 using namespace updraft;
 
-static upd_dtype dtypeOf(Type type) { return *runtime::parseDType(typeName(type)); }
+static upd_dtype dtypeOf(Type type) {
+  const std::optional<upd_dtype> dtype = runtime::parseDType(typeName(type));
+  assert(dtype && "a plan has a type that the runtime doesn't know");
+  return dtype.value_or(UPD_F32);
+}
 
 static runtime::Extent extentOf(Extent over) {
   switch (over) {

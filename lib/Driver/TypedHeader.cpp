@@ -151,10 +151,9 @@ static inline upd_status @name@_state_@state@(
 )";
 
 /// Replaces each @word@ of a template.
-static std::string fill(std::string text,
+static std::string fill(llvm::StringRef rest,
                         std::initializer_list<std::pair<llvm::StringRef, std::string>> values) {
   std::string result;
-  llvm::StringRef rest = text;
   while (!rest.empty()) {
     auto [before, after] = rest.split('@');
     result += before;
@@ -248,7 +247,10 @@ std::string updraft::typedHeader(const runtime::RuleInterface &rule, const LinkR
   }
   std::string statics;
   for (const auto &[flag, value] : rule.statics)
-    statics += (statics.empty() ? "\n * Static flags: " : ", ") + flag + " = " + value;
+    statics.append(statics.empty() ? "\n * Static flags: " : ", ")
+        .append(flag)
+        .append(" = ")
+        .append(value);
   // A text must not end the comment.
   for (size_t end = statics.find("*/"); end != std::string::npos; end = statics.find("*/", end))
     statics.insert(end + 1, " ");

@@ -25,7 +25,7 @@ Status capi::findGPU(int index, GPU &gpu) {
 }
 
 Status capi::createOnDevice(runtime::TensorDevice where,
-                            std::shared_ptr<const runtime::Kernels> kernels,
+                            const std::shared_ptr<const runtime::Kernels> &kernels,
                             const upd_group *groups, size_t groupCount, const upd_pool *pool,
                             std::unique_ptr<runtime::Optimizer> &result) {
   std::shared_ptr<gpu::Device> device;
@@ -37,6 +37,6 @@ Status capi::createOnDevice(runtime::TensorDevice where,
       return status;
     device = std::move(found);
   }
-  return gpu::DeviceOptimizer::create(std::move(device), where, std::move(kernels), groups,
-                                      groupCount, pool, result);
+  return gpu::DeviceOptimizer::create(std::move(device), where, kernels, groups, groupCount, pool,
+                                      result);
 }

@@ -35,7 +35,7 @@ runtime::Status findGPU(int index, GPU &gpu);
 
 /// Creates an optimizer on a GPU, or on an emulator if the kernels are for one.
 runtime::Status createOnDevice(runtime::TensorDevice where,
-                               std::shared_ptr<const runtime::Kernels> kernels,
+                               const std::shared_ptr<const runtime::Kernels> &kernels,
                                const upd_group *groups, size_t groupCount, const upd_pool *pool,
                                std::unique_ptr<runtime::Optimizer> &result);
 

@@ -12,7 +12,7 @@ static Status unsupported() {
 Status capi::findGPU(int index, GPU &gpu) { return unsupported(); }
 
 Status capi::createOnDevice(runtime::TensorDevice where,
-                            std::shared_ptr<const runtime::Kernels> kernels,
+                            const std::shared_ptr<const runtime::Kernels> &kernels,
                             const upd_group *groups, size_t groupCount, const upd_pool *pool,
                             std::unique_ptr<runtime::Optimizer> &result) {
   return unsupported();

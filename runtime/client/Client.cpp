@@ -119,6 +119,7 @@ private:
 
 template <typename Keys> std::vector<size_t> workersOf(const Keys &byWorker) {
   std::vector<size_t> result;
+  result.reserve(byWorker.size());
   for (const auto &[worker, value] : byWorker)
     result.push_back(worker);
   return result;
@@ -299,18 +300,15 @@ Context Optimizer::openContext(uint64_t number) {
 Context::~Context() {
   if (!state)
     return;
-  try {
-    state->optimizer->workers->callEach(state->optimizer->some, [&](size_t) {
-      return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
-        proto::ReleaseContextRequest request;
-        proto::ReleaseContextResponse response;
-        *request.mutable_context() = state->id();
-        return stub.ReleaseContext(&context, request, &response);
-      };
-    });
-  } catch (const std::exception &) {
-    // The worker has gone, and the gradients with it.
-  }
+  // If a worker has gone, the gradients have gone with it.
+  state->optimizer->workers->failuresOfEach(state->optimizer->some, [&](size_t) {
+    return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+      proto::ReleaseContextRequest request;
+      proto::ReleaseContextResponse response;
+      *request.mutable_context() = state->id();
+      return stub.ReleaseContext(&context, request, &response);
+    };
+  });
 }
 
 void Context::push(const std::map<std::string, Gradient> &gradients) {

@@ -75,6 +75,13 @@ grpc::Status Workers::callRepeatedly(size_t worker, const Call &call) {
 
 void Workers::callEach(const std::vector<size_t> &some,
                        const std::function<Call(size_t worker)> &callOf) {
+  if (std::vector<WorkerFailure> failures = failuresOfEach(some, callOf); !failures.empty())
+    throw WorkersFailed(std::move(failures));
+}
+
+std::vector<WorkerFailure>
+Workers::failuresOfEach(const std::vector<size_t> &some,
+                        const std::function<Call(size_t worker)> &callOf) {
   std::vector<grpc::Status> results(some.size());
   const auto run = [&](size_t i) {
     try {
@@ -95,8 +102,7 @@ void Workers::callEach(const std::vector<size_t> &some,
     if (!results[i].ok())
       failures.push_back(
           {options.workers[some[i]], results[i].error_code(), results[i].error_message()});
-  if (!failures.empty())
-    throw WorkersFailed(std::move(failures));
+  return failures;
 }
 
 void Workers::learnPlaces() {

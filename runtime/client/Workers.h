@@ -44,6 +44,9 @@ public:
   /// Calls each of the workers at the same time, and repeats calls that don't reach one. Throws
   /// WorkersFailed.
   void callEach(const std::vector<size_t> &some, const std::function<Call(size_t worker)> &callOf);
+  /// The same, but returns the failures.
+  std::vector<WorkerFailure> failuresOfEach(const std::vector<size_t> &some,
+                                            const std::function<Call(size_t worker)> &callOf);
 
 private:
   grpc::Status callRepeatedly(size_t worker, const Call &call);

@@ -60,6 +60,7 @@ ServedOptimizer::ServedOptimizer(RulePointer compiled, const std::vector<GroupRe
   std::vector<std::vector<upd_hyper>> hypers;
   std::vector<upd_group> list;
   size_t first = 0;
+  hypers.reserve(groups.size());
   for (const GroupRequest &group : groups)
     hypers.push_back(viewsOf(group.hypers));
   for (size_t i = 0; i < groups.size(); ++i) {

@@ -405,9 +405,9 @@ std::vector<at::Tensor> GroupStepper::states(const std::vector<int64_t> &numbers
     const size_t index = checked(number);
     upd_tensor view;
     check(Library::get().upd_optimizer_state(handle->optimizer, number, name.c_str(), &view));
-    at::Tensor state = tensorOver(view, on.device, [kept = handle](void *) {});
+    const at::Tensor state = tensorOver(view, on.device, [kept = handle](void *) {});
     const bool pairs = table.isComplex(index) && state.sizes() == table.sizes(index);
-    result.push_back(pairs ? at::view_as_complex(state) : std::move(state));
+    result.push_back(pairs ? at::view_as_complex(state) : state);
   }
   for (size_t i = 0; i < numbers.size(); ++i)
     table.shownStates.show(static_cast<size_t>(numbers[i]), result[i]);

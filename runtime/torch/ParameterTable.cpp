@@ -41,6 +41,7 @@ ParameterTable::ParameterTable(const std::vector<at::Tensor> &params, const Step
 
 std::vector<upd_tensor> ParameterTable::views() const {
   std::vector<upd_tensor> result;
+  result.reserve(entries.size());
   for (const Entry &entry : entries)
     result.push_back({const_cast<void *>(entry.data), entry.sizes, entry.sizes + entry.rank,
                       entry.rank, type, on.kind, on.index(), /*read_only=*/0});

@@ -25,7 +25,6 @@ using torch::distributed::autograd::DistAutogradContainer;
 using updraft::runtime::MemoryRange;
 using updraft::runtime::MemoryRanges;
 using updraft::runtime::nameOf;
-using updraft::runtime::sizeOf;
 
 /// The storage type of a parameter; a complex one is stored as pairs. Throws, with the parameter's
 /// number, if no step can be compiled for it.
