@@ -109,6 +109,8 @@ struct Action {
   Kind kind = Compute;
   Extent extent;           // of the result
   Instruction instruction; // for all kinds, holds the result and operands
+  /// The operands of a computation over elements that have a value for each batch, row or column.
+  std::vector<uint32_t> spreadInputs;
 
   ReductionKind reduction = ReductionKind::sum;
   Extent from = Extent::element; // the extent of a reduction's operand

@@ -280,6 +280,9 @@ llvm::Error Resolver::visitArithmetic(Operation &op) {
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
     instruction.predicate = static_cast<uint64_t>(compare.getPredicate());
   instruction.result = define(op.getResult(0));
+  for (uint32_t input : instruction.inputs())
+    if (action.extent == Extent::element && isOfMatrix(program.extents[input]))
+      action.spreadInputs.push_back(input);
   program.actions.push_back(std::move(action));
   return llvm::Error::success();
 }

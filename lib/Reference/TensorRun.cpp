@@ -180,7 +180,7 @@ TensorRun::Place TensorRun::runElement(llvm::ArrayRef<uint32_t> slice, int64_t e
                                                       tensor.number, action.randomStream, element);
       continue;
     }
-    for (uint32_t input : instruction.inputs())
+    for (uint32_t input : action.spreadInputs)
       registers[input] = at(input, place);
     execute(instruction, registers.data());
   }

@@ -13,6 +13,8 @@ def test_every_module_is_installed_and_no_other():
     rules = {path for path in files(REPOSITORY / "rules") if path.parts[0] not in STANDARD_LIBRARY}
     expected = files(REPOSITORY / "python" / "updraft")
     expected |= {"rules" / path for path in rules if path.suffix == ".upd"}
+    messages = ("worker_pb2.py", "worker_pb2.pyi", "worker_pb2_grpc.py")
+    expected |= {pathlib.Path("worker", "v1", name) for name in messages}
     expected |= binaries | {pathlib.Path("optim/__init__.pyi")}
     assert files(INSTALLED) == expected
     assert len(binaries) == 4  # the module, the C API, the adapter for torch, and the worker

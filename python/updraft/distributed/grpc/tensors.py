@@ -49,7 +49,7 @@ def array_of(name: str, value: Any) -> "np.ndarray[Any, Any]":
 def chunks_of(name: str, array: "np.ndarray[Any, Any]") -> Iterator[messages.TensorChunk]:
     """Yields a tensor as messages."""
     info = messages.TensorInfo(name=name, dtype=_TYPES[array.dtype.name], shape=array.shape)
-    data = memoryview(array.reshape(-1).view(np.uint8))
+    data = array.reshape(-1).view(np.uint8).data
     yield messages.TensorChunk(tensor=info, data=bytes(data[:CHUNK_BYTES]))
     for begin in range(CHUNK_BYTES, len(data), CHUNK_BYTES):
         yield messages.TensorChunk(data=bytes(data[begin : begin + CHUNK_BYTES]))
@@ -75,7 +75,7 @@ def arrays_from(chunks: Iterable[messages.TensorChunk]) -> "dict[str, np.ndarray
         if chunk.HasField("tensor"):
             array = np.empty(tuple(chunk.tensor.shape), _dtype_of(_NAMES[chunk.tensor.dtype]))
             arrays[chunk.tensor.name] = array
-            to, received = memoryview(array.reshape(-1).view(np.uint8)), 0
+            to, received = array.reshape(-1).view(np.uint8).data, 0
         to[received : received + len(chunk.data)] = chunk.data
         received += len(chunk.data)
     return arrays

@@ -1,0 +1,1 @@
+"""The messages of `updraft-worker`, by version."""
