@@ -58,6 +58,11 @@ if(UPDRAFT_BUILD_WORKER)
   endif()
   # Its package file cannot be loaded twice, as updraft_require would.
   updraft_find_dependency(gRPC 1.51 "libgrpc++-dev and protobuf-compiler-grpc")
+  updraft_require(SQLite3 3.40 libsqlite3-dev)
+  find_path(UPDRAFT_XXHASH_INCLUDE_DIR xxhash.h)
+  if(NOT UPDRAFT_XXHASH_INCLUDE_DIR)
+    message(FATAL_ERROR "xxHash not found; install libxxhash-dev, or run tools/setup")
+  endif()
 endif()
 if(UPDRAFT_BUILD_TESTS AND CMAKE_CROSSCOMPILING)
   # Debian's libraries are for the host. libgtest-dev has the sources, too.

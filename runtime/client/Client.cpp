@@ -3,7 +3,9 @@
 #include "updraft/dist/Client.h"
 
 #include "runtime/base/DType.h"
+#include "runtime/client/Lease.h"
 #include "runtime/client/Workers.h"
+#include "runtime/messages/TensorMessages.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,29 +14,21 @@
 #include <set>
 
 using namespace updraft::dist;
+namespace messages = updraft::messages;
 using updraft::TensorView;
 using updraft::runtime::nameOf;
 using updraft::runtime::sizeOf;
 
 namespace {
 
-constexpr size_t chunkBytes = size_t(1) << 20;
 constexpr size_t rowsPerMessage = size_t(1) << 17;
 
+/// Throws for a type that workers don't take.
 proto::DType typeOf(const std::string &name, upd_dtype dtype) {
-  switch (dtype) {
-  case UPD_F32:
-    return proto::DTYPE_F32;
-  case UPD_F64:
-    return proto::DTYPE_F64;
-  case UPD_BF16:
-    return proto::DTYPE_BF16;
-  case UPD_F16:
-    return proto::DTYPE_F16;
-  default:
-    throw std::invalid_argument(
-        fmt::format("tensor `{}` is {}; workers take f32, f64, bf16 and f16", name, nameOf(dtype)));
-  }
+  if (const auto type = messages::typeOf(dtype))
+    return *type;
+  throw std::invalid_argument(
+      fmt::format("tensor `{}` is {}; workers take f32, f64, bf16 and f16", name, nameOf(dtype)));
 }
 
 size_t bytesOf(const TensorView &view) {
@@ -57,27 +51,14 @@ void requireRowMajor(const std::string &name, const TensorView &view) {
   }
 }
 
-/// Calls `write` with the chunks of a tensor. Stops and returns false if it returns false.
-bool writeChunks(const std::string &name, const TensorView &view,
-                 const std::function<bool(proto::TensorChunk &)> &write) {
+template <typename Write>
+bool writeChunks(const std::string &name, const TensorView &view, const Write &write) {
   requireRowMajor(name, view);
-  proto::TensorChunk chunk;
-  chunk.mutable_tensor()->set_name(name);
-  chunk.mutable_tensor()->set_dtype(typeOf(name, view.dtype()));
-  chunk.mutable_tensor()->mutable_shape()->Assign(view.shape().begin(), view.shape().end());
-  const char *data = static_cast<const char *>(view.data());
-  const size_t bytes = bytesOf(view);
-  for (size_t sent = 0;;) {
-    const size_t count = std::min(chunkBytes, bytes - sent);
-    if (count != 0)
-      chunk.set_data(data + sent, count);
-    if (!write(chunk))
-      return false;
-    sent += count;
-    if (sent == bytes)
-      return true;
-    chunk.Clear();
-  }
+  proto::TensorInfo info;
+  info.set_name(name);
+  info.set_dtype(typeOf(name, view.dtype()));
+  info.mutable_shape()->Assign(view.shape().begin(), view.shape().end());
+  return messages::writeChunks(info, static_cast<const char *>(view.data()), bytesOf(view), write);
 }
 
 /// Copies a stream of chunks into the tensors of the caller.
@@ -117,6 +98,11 @@ private:
   size_t bytes = 0, received = 0;
 };
 
+std::string randomName() {
+  std::random_device random;
+  return fmt::format("client-{:08x}{:08x}", random(), random());
+}
+
 template <typename Keys> std::vector<size_t> workersOf(const Keys &byWorker) {
   std::vector<size_t> result;
   result.reserve(byWorker.size());
@@ -131,17 +117,26 @@ template <typename Keys> std::vector<size_t> workersOf(const Keys &byWorker) {
 // Client
 //===----------------------------------------------------------------------------------------===//
 
-Client::Client(ClientOptions options) : workers(std::make_shared<Workers>(std::move(options))) {}
+/// Shared by a client's objects.
+struct updraft::dist::Connection {
+  explicit Connection(const ClientOptions &options)
+      : workers(options), lease(workers, options.name.empty() ? randomName() : options.name) {}
+
+  Workers workers;
+  Lease lease;
+};
+
+Client::Client(ClientOptions options) : connection(std::make_shared<Connection>(options)) {}
 
 void Client::put(const std::map<std::string, TensorView> &parameters) {
   std::map<std::string, size_t> bytes;
   for (const auto &[name, view] : parameters)
     bytes.emplace(name, bytesOf(view));
-  const std::map<std::string, size_t> places = workers->place(bytes);
+  const std::map<std::string, size_t> places = connection->workers.place(bytes);
   std::map<size_t, std::vector<std::string>> byWorker;
   for (const auto &[name, worker] : places)
     byWorker[worker].push_back(name);
-  workers->callEach(workersOf(byWorker), [&](size_t worker) {
+  connection->workers.callEach(workersOf(byWorker), [&](size_t worker) {
     return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       proto::PutParametersResponse response;
       auto writer = stub.PutParameters(&context, &response);
@@ -156,14 +151,14 @@ void Client::put(const std::map<std::string, TensorView> &parameters) {
       return writer->Finish();
     };
   });
-  workers->setPlaces(places);
+  connection->workers.setPlaces(places);
 }
 
 void Client::get(const std::map<std::string, TensorView> &parameters) {
   std::map<size_t, std::vector<std::string>> byWorker;
   for (const auto &[name, view] : parameters)
-    byWorker[workers->workerOf(name)].push_back(name);
-  workers->callEach(workersOf(byWorker), [&](size_t worker) {
+    byWorker[connection->workers.workerOf(name)].push_back(name);
+  connection->workers.callEach(workersOf(byWorker), [&](size_t worker) {
     return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       proto::GetParametersRequest request;
       const std::vector<std::string> &names = byWorker.at(worker);
@@ -183,7 +178,7 @@ void Client::get(const std::map<std::string, TensorView> &parameters) {
 //===----------------------------------------------------------------------------------------===//
 
 struct Optimizer::State {
-  std::shared_ptr<Workers> workers;
+  std::shared_ptr<Connection> connection;
   std::string name;
   std::vector<size_t> some;                             ///< the workers that have parameters of it
   std::vector<std::vector<size_t>> byGroup;             ///< of each group
@@ -194,13 +189,13 @@ struct Optimizer::State {
 Optimizer Client::createOptimizer(const std::string &name, const RuleText &rule,
                                   const std::vector<ParameterGroup> &groups, uint64_t seed) {
   auto state = std::make_shared<Optimizer::State>();
-  state->workers = workers;
+  state->connection = connection;
   state->name = name;
   std::map<size_t, proto::CreateOptimizerRequest> requests;
   for (size_t i = 0; i < groups.size(); ++i) {
     std::set<size_t> owners;
     for (const std::string &parameter : groups[i].parameters) {
-      const size_t worker = workers->workerOf(parameter);
+      const size_t worker = connection->workers.workerOf(parameter);
       state->workerOf.emplace(parameter, worker);
       owners.insert(worker);
       auto [place, isNew] = state->groupOn[worker].try_emplace(
@@ -228,7 +223,7 @@ Optimizer Client::createOptimizer(const std::string &name, const RuleText &rule,
     request.set_seed(seed);
     state->some.push_back(worker);
   }
-  workers->callEach(state->some, [&](size_t worker) {
+  connection->workers.callEach(state->some, [&](size_t worker) {
     return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       proto::CreateOptimizerResponse response;
       return stub.CreateOptimizer(&context, requests.at(worker), &response);
@@ -241,7 +236,7 @@ void Optimizer::setHypers(size_t group, const std::map<std::string, double> &hyp
   if (group >= state->byGroup.size())
     throw std::invalid_argument(fmt::format("the optimizer `{}` has no group {}; it has {}, from 0",
                                             state->name, group, state->byGroup.size()));
-  state->workers->callEach(state->byGroup[group], [&](size_t worker) {
+  state->connection->workers.callEach(state->byGroup[group], [&](size_t worker) {
     return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       proto::SetHyperparametersRequest request;
       proto::SetHyperparametersResponse response;
@@ -260,7 +255,9 @@ void Optimizer::setHypers(size_t group, const std::map<std::string, double> &hyp
 struct Context::State {
   std::shared_ptr<Optimizer::State> optimizer;
   uint64_t number;
+  std::string client; ///< the name that opened it
 
+  Workers &workers() const { return optimizer->connection->workers; }
   proto::Context id() const {
     proto::Context result;
     result.set_optimizer(optimizer->name);
@@ -269,8 +266,8 @@ struct Context::State {
   }
   proto::RequestId nextRequest() const {
     proto::RequestId result;
-    result.set_client(optimizer->workers->clientName());
-    result.set_sequence(optimizer->workers->nextSequence());
+    result.set_client(client);
+    result.set_sequence(workers().nextSequence());
     return result;
   }
 };
@@ -285,15 +282,28 @@ Context Optimizer::openContext() {
 }
 
 Context Optimizer::openContext(uint64_t number) {
-  auto opened = std::make_unique<Context::State>(Context::State{state, number});
-  state->workers->callEach(state->some, [&](size_t) {
-    return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
-      proto::OpenContextRequest request;
-      proto::OpenContextResponse response;
-      *request.mutable_context() = opened->id();
-      return stub.OpenContext(&context, request, &response);
-    };
-  });
+  auto opened = std::make_unique<Context::State>(Context::State{state, number, {}});
+  const auto failures = [&] {
+    opened->client = state->connection->lease.hold(state->some);
+    return opened->workers().failuresOfEach(state->some, [&](size_t) {
+      return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+        proto::OpenContextRequest request;
+        proto::OpenContextResponse response;
+        *request.mutable_context() = opened->id();
+        request.set_client(opened->client);
+        return stub.OpenContext(&context, request, &response);
+      };
+    });
+  };
+  std::vector<WorkerFailure> found = failures();
+  if (std::any_of(found.begin(), found.end(), [](const WorkerFailure &failure) {
+        return failure.code == grpc::StatusCode::FAILED_PRECONDITION;
+      })) { // a worker may have forgotten the client
+    state->connection->lease.renew();
+    found = failures();
+  }
+  if (!found.empty())
+    throw WorkersFailed(std::move(found));
   return Context(std::move(opened));
 }
 
@@ -301,7 +311,7 @@ Context::~Context() {
   if (!state)
     return;
   // If a worker has gone, the gradients have gone with it.
-  state->optimizer->workers->failuresOfEach(state->optimizer->some, [&](size_t) {
+  state->workers().failuresOfEach(state->optimizer->some, [&](size_t) {
     return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       proto::ReleaseContextRequest request;
       proto::ReleaseContextResponse response;
@@ -321,7 +331,7 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
     byWorker[found->second].push_back(name);
   }
   const proto::RequestId id = state->nextRequest();
-  state->optimizer->workers->callEach(workersOf(byWorker), [&](size_t worker) {
+  state->workers().callEach(workersOf(byWorker), [&](size_t worker) {
     return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       proto::PushGradientsResponse response;
       auto writer = stub.PushGradients(&context, &response);
@@ -357,7 +367,7 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
 int64_t Context::step() {
   const proto::RequestId id = state->nextRequest();
   std::atomic<int64_t> stepped = 0;
-  state->optimizer->workers->callEach(state->optimizer->some, [&](size_t) {
+  state->workers().callEach(state->optimizer->some, [&](size_t) {
     return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       proto::StepRequest request;
       proto::StepResponse response;

@@ -2,6 +2,8 @@
 
 #include "runtime/client/Workers.h"
 
+#include "runtime/messages/TensorMessages.h"
+
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
@@ -11,19 +13,6 @@
 
 using namespace updraft::dist;
 
-static std::string randomName() {
-  std::random_device random;
-  return fmt::format("client-{:08x}{:08x}", random(), random());
-}
-
-static ClientOptions completed(ClientOptions options) {
-  if (options.workers.empty())
-    throw std::invalid_argument("a client needs the address of a worker");
-  if (options.name.empty())
-    options.name = randomName();
-  return options;
-}
-
 static std::string textOf(const std::vector<WorkerFailure> &failures) {
   std::string text;
   for (const WorkerFailure &failure : failures)
@@ -32,18 +21,12 @@ static std::string textOf(const std::vector<WorkerFailure> &failures) {
   return text;
 }
 
-static size_t bytesOf(const proto::TensorInfo &info) {
-  size_t count = info.dtype() == proto::DTYPE_F64 ? 8 : info.dtype() == proto::DTYPE_F32 ? 4 : 2;
-  for (int64_t size : info.shape())
-    count *= static_cast<size_t>(size);
-  return count;
-}
-
 WorkersFailed::WorkersFailed(std::vector<WorkerFailure> failures)
     : std::runtime_error(textOf(failures)), list(std::move(failures)) {}
 
-Workers::Workers(ClientOptions given)
-    : options(completed(std::move(given))), loads(options.workers.size()) {
+Workers::Workers(ClientOptions given) : options(std::move(given)), loads(options.workers.size()) {
+  if (options.workers.empty())
+    throw std::invalid_argument("a client needs the address of a worker");
   for (const std::string &address : options.workers) {
     grpc::ChannelArguments arguments;
     // A worker's limit protects the worker. Chunks of parameters are smaller.
@@ -120,7 +103,7 @@ void Workers::learnPlaces() {
   for (size_t worker = 0; worker < lists.size(); ++worker)
     for (const auto &parameter : lists[worker].parameters()) {
       places.emplace(parameter.tensor().name(), worker);
-      loads[worker] += bytesOf(parameter.tensor());
+      loads[worker] += updraft::messages::bytesOf(parameter.tensor());
     }
 }
 

@@ -25,10 +25,11 @@ namespace proto = worker::v1;
 /// Thread-safe.
 class Workers {
 public:
+  /// Throws std::invalid_argument without workers.
   explicit Workers(ClientOptions options);
 
   size_t size() const { return stubs.size(); }
-  const std::string &clientName() const { return options.name; }
+  proto::Worker::Stub &stub(size_t worker) { return *stubs[worker]; }
   uint64_t nextSequence() { return ++sequence; }
 
   /// The worker that has a parameter. Asks all workers if it isn't known. Throws

@@ -36,13 +36,6 @@ private:
   size_t received = 0;
 };
 
-v1::TensorInfo infoOf(const std::string &name, upd_dtype dtype, const server::Shape &shape);
-
-/// Calls `write` with chunks of at most `chunkBytes`. Stops and returns false if it returns false.
-bool writeTensor(const std::string &name, upd_dtype dtype, const server::Shape &shape,
-                 const char *data, size_t bytes, size_t chunkBytes,
-                 const std::function<bool(const v1::TensorChunk &)> &write);
-
 } // namespace updraft::worker
 
 #endif // UPDRAFT_RUNTIME_GRPC_TENSORSTREAM_H

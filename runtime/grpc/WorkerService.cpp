@@ -3,9 +3,9 @@
 #include "runtime/grpc/WorkerService.h"
 
 #include "runtime/grpc/TensorStream.h"
+#include "runtime/messages/TensorMessages.h"
 #include "runtime/server/Refusal.h"
 
-#include <algorithm>
 #include <exception>
 #include <fmt/format.h>
 #include <new>
@@ -19,9 +19,6 @@ using server::Reason;
 using server::Refusal;
 
 namespace {
-
-/// Parameters travel in chunks of this size, which is near the fastest over loopback.
-constexpr size_t chunkBytes = size_t(1) << 20;
 
 /// A limit on the rows of one gradient, because they are listed before their memory is counted.
 constexpr size_t mostRows = size_t(1) << 26;
@@ -68,19 +65,6 @@ void requireWhole(const grpc::ServerContext &context) {
     throw Refusal(Reason::Aborted, "the client cancelled the request, or its deadline has passed");
 }
 
-template <typename Map> server::Hypers hypersOf(const Map &map) {
-  server::Hypers result(map.begin(), map.end());
-  std::sort(result.begin(), result.end()); // a map of protobuf has no order
-  return result;
-}
-
-template <typename Map>
-std::vector<std::pair<std::string, std::string>> settingsOf(const Map &map) {
-  std::vector<std::pair<std::string, std::string>> result(map.begin(), map.end());
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
 server::RequestKey keyOf(const v1::RequestId &request) {
   if (request.client().empty() || request.sequence() == 0)
     throw Refusal(Reason::InvalidArgument,
@@ -98,18 +82,36 @@ grpc::Status WorkerService::Describe(grpc::ServerContext *, const v1::DescribeRe
   return grpc::Status::OK;
 }
 
+grpc::Status WorkerService::Register(grpc::ServerContext *, const v1::RegisterRequest *request,
+                                     v1::RegisterResponse *response) {
+  return answer([&] {
+    server.registerClient(request->client());
+    response->set_lease_seconds(static_cast<uint32_t>(server.clients().lease().count()));
+  });
+}
+
+grpc::Status WorkerService::KeepAlive(grpc::ServerContext *, const v1::KeepAliveRequest *request,
+                                      v1::KeepAliveResponse *response) {
+  return answer([&] {
+    response->set_is_registered(server.clients().renew(request->client()));
+    response->set_epoch(identity.epoch);
+  });
+}
+
 grpc::Status WorkerService::PutParameters(grpc::ServerContext *context,
                                           grpc::ServerReader<v1::PutParametersRequest> *requests,
                                           v1::PutParametersResponse *) {
   return answer([&] {
+    uint64_t record = 0;
     TensorReader reader(server.budget(), [&](const std::string &name, server::Tensor tensor) {
-      server.parameters().put(name, std::move(tensor));
+      record = server.put(name, std::move(tensor));
     });
     v1::PutParametersRequest request;
     while (requests->Read(&request))
       reader.read(request.chunk());
     requireWhole(*context);
     reader.finish();
+    server.sync(record);
   });
 }
 
@@ -121,11 +123,12 @@ grpc::Status WorkerService::GetParameters(grpc::ServerContext *,
         request->names().empty()
             ? server.parameters().all()
             : server.parameters().find({request->names().begin(), request->names().end()});
-    const std::vector<server::Tensor> copies = server::copiesOf(found, server.budget());
+    const std::vector<server::Tensor> copies = server.copies(found);
     for (size_t i = 0; i < found.size(); ++i)
-      if (!writeTensor(found[i]->name, copies[i].dtype(), copies[i].shape(), copies[i].data(),
-                       copies[i].bytes(), chunkBytes,
-                       [&](const v1::TensorChunk &chunk) { return chunks->Write(chunk); }))
+      if (!messages::writeChunks(
+              messages::infoOf(found[i]->name, copies[i].dtype(), copies[i].shape()),
+              copies[i].data(), copies[i].bytes(),
+              [&](const v1::TensorChunk &chunk) { return chunks->Write(chunk); }))
         return; // the client has gone
   });
 }
@@ -136,7 +139,7 @@ grpc::Status WorkerService::ListParameters(grpc::ServerContext *, const v1::List
     for (const auto &parameter : server.parameters().all()) {
       v1::ListParametersResponse::Parameter *listed = response->add_parameters();
       *listed->mutable_tensor() =
-          infoOf(parameter->name, parameter->tensor.dtype(), parameter->tensor.shape());
+          messages::infoOf(parameter->name, parameter->tensor.dtype(), parameter->tensor.shape());
       listed->set_version(parameter->version);
     }
   });
@@ -145,18 +148,7 @@ grpc::Status WorkerService::ListParameters(grpc::ServerContext *, const v1::List
 grpc::Status WorkerService::CreateOptimizer(grpc::ServerContext *,
                                             const v1::CreateOptimizerRequest *request,
                                             v1::CreateOptimizerResponse *) {
-  return answer([&] {
-    server::OptimizerRequest made;
-    const v1::Rule &rule = request->rule();
-    made.rule = {rule.source(), rule.name(), settingsOf(rule.settings()),
-                 settingsOf(rule.storage()), rule.numerics()};
-    for (const v1::ParameterGroup &group : request->groups())
-      made.groups.push_back({{group.parameters().begin(), group.parameters().end()},
-                             hypersOf(group.hyperparameters()),
-                             group.is_part()});
-    made.seed = request->seed();
-    server.createOptimizer(request->optimizer(), made);
-  });
+  return answer([&] { server.createOptimizer(*request); });
 }
 
 grpc::Status WorkerService::DeleteOptimizer(grpc::ServerContext *,
@@ -168,16 +160,16 @@ grpc::Status WorkerService::DeleteOptimizer(grpc::ServerContext *,
 grpc::Status WorkerService::SetHyperparameters(grpc::ServerContext *,
                                                const v1::SetHyperparametersRequest *request,
                                                v1::SetHyperparametersResponse *) {
-  return answer([&] {
-    server.setHypers(request->optimizer(), request->group(), hypersOf(request->hyperparameters()));
-  });
+  return answer([&] { server.setHypers(*request); });
 }
 
 grpc::Status WorkerService::OpenContext(grpc::ServerContext *,
                                         const v1::OpenContextRequest *request,
                                         v1::OpenContextResponse *) {
-  return answer(
-      [&] { server.openContext(request->context().optimizer(), request->context().number()); });
+  return answer([&] {
+    server.openContext(request->context().optimizer(), request->context().number(),
+                       request->client());
+  });
 }
 
 grpc::Status WorkerService::PushGradients(grpc::ServerContext *context,
@@ -189,14 +181,16 @@ grpc::Status WorkerService::PushGradients(grpc::ServerContext *context,
       throw Refusal(Reason::InvalidArgument, "the stream of gradients is empty");
     const v1::Context into = message.context();
     const server::RequestKey request = keyOf(message.request());
+    const server::ClientTable::Request carriedOut(server.clients(), request.client);
+    server::Budget &budget = carriedOut.budget();
     const auto optimizer = server.optimizer(into.optimizer());
     std::vector<server::Gradient> gradients;
     std::optional<std::vector<int64_t>> rows;
-    TensorReader reader(server.budget(), [&](const std::string &name, server::Tensor tensor) {
+    TensorReader reader(budget, [&](const std::string &name, server::Tensor tensor) {
       server::Budget::Reservation forRows;
       if (rows)
-        forRows = server.budget().reserve(rows->size() * sizeof(int64_t),
-                                          fmt::format("the list of rows of `{}`", name));
+        forRows = budget.reserve(rows->size() * sizeof(int64_t),
+                                 fmt::format("the list of rows of `{}`", name));
       gradients.push_back({optimizer->positionOf(name), std::exchange(rows, std::nullopt),
                            std::move(tensor), std::move(forRows)});
     });
@@ -244,6 +238,8 @@ grpc::Status WorkerService::GetStatistics(grpc::ServerContext *, const v1::GetSt
     response->set_parameters(statistics.parameters);
     response->set_optimizers(statistics.optimizers);
     response->set_contexts(statistics.contexts);
+    response->set_clients(statistics.clients);
+    response->set_journal_bytes(statistics.journalBytes);
     response->set_remembered_answers(statistics.rememberedAnswers);
     response->set_tensor_bytes(statistics.tensorBytes);
     response->set_steps(statistics.steps);

@@ -27,6 +27,10 @@ public:
 private:
   grpc::Status Describe(grpc::ServerContext *context, const v1::DescribeRequest *request,
                         v1::DescribeResponse *response) override;
+  grpc::Status Register(grpc::ServerContext *context, const v1::RegisterRequest *request,
+                        v1::RegisterResponse *response) override;
+  grpc::Status KeepAlive(grpc::ServerContext *context, const v1::KeepAliveRequest *request,
+                         v1::KeepAliveResponse *response) override;
   grpc::Status PutParameters(grpc::ServerContext *context,
                              grpc::ServerReader<v1::PutParametersRequest> *requests,
                              v1::PutParametersResponse *response) override;

@@ -28,6 +28,7 @@
 namespace updraft::runtime {
 
 class SafetensorsFile;
+class SafetensorsWriter;
 
 /// The largest step count. Kernels count in f64, where 2^53 + 1 is rounded to it. On the CPU a
 /// further step is refused; a device takes the step and keeps the count.
@@ -90,6 +91,9 @@ public:
 
   Status save(const std::string &path);
   Status load(const std::string &path);
+  /// The same for the content of a file. Messages call it `name`.
+  Status saveBytes(std::string &bytes);
+  Status loadBytes(std::string_view bytes, const std::string &name);
 
 protected:
   struct Param {
@@ -275,7 +279,9 @@ private:
 
   // Saving and loading.
   Status checkStorage(const SafetensorsFile &file) const;
-  Status collect(const std::string &path, Loaded &loaded);
+  Status collect(SafetensorsWriter &writer);
+  Status load(SafetensorsFile file);
+  Status collect(Loaded &loaded);
   Status writeLoaded(const Loaded &loaded, bool areNew);
   Status commit(Loaded &loaded);
   Status onHost(const void *&data, size_t bytes, std::vector<char> &copy) const;

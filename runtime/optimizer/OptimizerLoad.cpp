@@ -212,9 +212,7 @@ Status Optimizer::checkStorage(const SafetensorsFile &file) const {
   return {};
 }
 
-Status Optimizer::collect(const std::string &path, Loaded &loaded) {
-  if (Status status = SafetensorsFile::open(path, loaded.file); !status.ok())
-    return status;
+Status Optimizer::collect(Loaded &loaded) {
   const SafetensorsFile &file = loaded.file;
   if (!isOfOptimizer(file))
     return refuse(file, "it has neither states nor metadata of one; give a file that an optimizer "
@@ -403,23 +401,38 @@ Status Optimizer::commit(Loaded &loaded) {
 }
 
 Status Optimizer::load(const std::string &path) {
+  SafetensorsFile file;
+  if (Status status = SafetensorsFile::open(path, file); !status.ok())
+    return status;
+  return load(std::move(file));
+}
+
+Status Optimizer::loadBytes(std::string_view bytes, const std::string &name) {
+  SafetensorsFile file;
+  if (Status status = SafetensorsFile::openBytes(bytes, name, file); !status.ok())
+    return status;
+  return load(std::move(file));
+}
+
+Status Optimizer::load(SafetensorsFile file) {
   Loaded loaded(kernels);
+  loaded.file = std::move(file);
   // Reports errors of earlier steps before anything is overwritten.
   if (Status status = waitForSteps(); !status.ok())
     return status;
   if (Status status = settleStates(); !status.ok())
     return status;
-  if (Status status = collect(path, loaded); !status.ok())
+  if (Status status = collect(loaded); !status.ok())
     return status;
   if (Status status = writeLoaded(loaded, /*areNew=*/true); !status.ok())
     return status;
-  std::string half = path;
+  std::string half = loaded.file.path();
   if (Status status = commit(loaded); !status.ok()) {
     halfLoaded.swap(half);
     prepared = Prepared::Nothing;
     return {status.code(),
             fmt::format("{}; states are those of `{}` in part, so load it again, or another file",
-                        status.message(), path)};
+                        status.message(), halfLoaded)};
   }
   halfLoaded.clear();
   return {};

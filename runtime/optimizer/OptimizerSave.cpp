@@ -42,7 +42,7 @@ Status Optimizer::onHost(const void *&data, size_t bytes, std::vector<char> &cop
   return {};
 }
 
-Status Optimizer::save(const std::string &path) {
+Status Optimizer::collect(SafetensorsWriter &writer) {
   if (Status status = checkWhole(); !status.ok())
     return status;
   if (Status status = settleStates(); !status.ok())
@@ -53,7 +53,6 @@ Status Optimizer::save(const std::string &path) {
   GroupHypers now = hypers;
   if (Status status = hypersNow(now); !status.ok())
     return status;
-  SafetensorsWriter writer;
   writer.setMetadata(std::string(ruleKey), interface().name);
   if (usesRandom())
     writer.setMetadata(std::string(seedKey), std::to_string(seed));
@@ -114,5 +113,19 @@ Status Optimizer::save(const std::string &path) {
       writer.add(prefix + std::string(stepName), SafetensorsType::I64, {},
                  [step](SafetensorsSink &sink) { return writeValue(sink, step); });
   }
+  return {};
+}
+
+Status Optimizer::save(const std::string &path) {
+  SafetensorsWriter writer;
+  if (Status status = collect(writer); !status.ok())
+    return status;
   return writer.save(path);
+}
+
+Status Optimizer::saveBytes(std::string &bytes) {
+  SafetensorsWriter writer;
+  if (Status status = collect(writer); !status.ok())
+    return status;
+  return writer.write(bytes);
 }

@@ -8,22 +8,35 @@
 
 using namespace updraft::server;
 
-Budget::Reservation Budget::reserve(size_t bytes, const std::string &what) {
-  const std::lock_guard guard(mutex);
-  if (bytes > limit - reserved)
-    throw Refusal(Reason::ResourceExhausted,
-                  fmt::format("{} needs {} bytes; {} of the worker's {} bytes are free", what,
-                              bytes, limit - reserved, limit));
-  reserved += bytes;
-  return {this, bytes};
+void Budget::State::reserve(size_t bytes, const std::string &what) {
+  {
+    const std::lock_guard guard(mutex);
+    if (bytes > limit - reserved)
+      throw Refusal(Reason::ResourceExhausted,
+                    fmt::format("{} needs {} bytes; {} of {}'s {} bytes are free", what, bytes,
+                                limit - reserved, owner, limit));
+    reserved += bytes;
+  }
+  try {
+    if (whole)
+      whole->reserve(bytes, what);
+  } catch (...) {
+    const std::lock_guard guard(mutex);
+    reserved -= bytes;
+    throw;
+  }
+}
+
+void Budget::State::release(size_t bytes) {
+  {
+    const std::lock_guard guard(mutex);
+    reserved -= bytes;
+  }
+  if (whole)
+    whole->release(bytes);
 }
 
 size_t Budget::used() const {
-  const std::lock_guard guard(mutex);
-  return reserved;
-}
-
-void Budget::release(size_t bytes) {
-  const std::lock_guard guard(mutex);
-  reserved -= bytes;
+  const std::lock_guard guard(state->mutex);
+  return state->reserved;
 }

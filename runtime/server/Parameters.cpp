@@ -35,19 +35,30 @@ std::vector<Tensor> updraft::server::copiesOf(const Parameters &parameters, Budg
   return copies;
 }
 
-void ParameterStore::put(const std::string &name, Tensor tensor) {
+void ParameterStore::restore(const std::string &name, Tensor tensor, uint64_t version) {
+  const std::lock_guard guard(mutex);
+  add(name, std::move(tensor), version);
+}
+
+void ParameterStore::add(const std::string &name, Tensor tensor, uint64_t version) {
+  auto added = std::make_shared<Parameter>();
+  added->name = name;
+  added->tensor = std::move(tensor);
+  added->version = version;
+  byName.emplace(name, std::move(added));
+}
+
+uint64_t ParameterStore::put(const std::string &name, Tensor tensor, Recorder &recorder) {
   std::shared_ptr<Parameter> existing;
   {
     const std::lock_guard guard(mutex);
-    std::shared_ptr<Parameter> &place = byName[name];
-    if (!place) {
-      place = std::make_shared<Parameter>();
-      place->name = name;
-      place->tensor = std::move(tensor);
-      place->version = 1;
-      return;
+    const auto found = byName.find(name);
+    if (found == byName.end()) {
+      const uint64_t record = recorder.put(name, tensor);
+      add(name, std::move(tensor), 1);
+      return record;
     }
-    existing = place;
+    existing = found->second;
   }
   if (existing->tensor.dtype() != tensor.dtype() || existing->tensor.shape() != tensor.shape())
     throw Refusal(Reason::AlreadyExists,
@@ -56,9 +67,11 @@ void ParameterStore::put(const std::string &name, Tensor tensor) {
                               textOf(tensor.dtype(), tensor.shape())));
   const dist::StorageLocks locks = locksOf({existing});
   const dist::StorageLocks::Guard exclusive(locks, {0});
+  const uint64_t record = recorder.put(name, tensor);
   if (tensor.bytes() != 0)
     std::memcpy(existing->tensor.data(), tensor.data(), tensor.bytes());
   ++existing->version;
+  return record;
 }
 
 Parameters ParameterStore::find(const std::vector<std::string> &names) const {

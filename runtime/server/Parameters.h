@@ -4,6 +4,7 @@
 #define UPDRAFT_RUNTIME_SERVER_PARAMETERS_H
 
 #include "runtime/dist/StorageLocks.h"
+#include "runtime/server/Recorder.h"
 #include "runtime/server/Tensor.h"
 
 #include <atomic>
@@ -35,8 +36,11 @@ std::vector<Tensor> copiesOf(const Parameters &parameters, Budget &budget);
 /// Parameters by name. Thread-safe.
 class ParameterStore {
 public:
-  /// Writes a parameter, or adds it. Throws AlreadyExists if it has another type or shape.
-  void put(const std::string &name, Tensor tensor);
+  /// Writes a parameter, or adds it. Throws AlreadyExists if it has another type or shape. Returns
+  /// the number of the record.
+  uint64_t put(const std::string &name, Tensor tensor, Recorder &recorder);
+  /// Adds a parameter with a version, when a store is read.
+  void restore(const std::string &name, Tensor tensor, uint64_t version);
 
   /// Throws NotFound with the names that don't exist.
   Parameters find(const std::vector<std::string> &names) const;
@@ -44,6 +48,8 @@ public:
   Parameters all() const;
 
 private:
+  void add(const std::string &name, Tensor tensor, uint64_t version);
+
   mutable std::shared_mutex mutex;
   std::map<std::string, std::shared_ptr<Parameter>> byName;
 };

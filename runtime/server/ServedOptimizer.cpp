@@ -3,11 +3,16 @@
 #include "runtime/server/ServedOptimizer.h"
 
 #include "runtime/base/DType.h"
+#include "runtime/capi/Handles.h"
+#include "runtime/dist/LockedStep.h"
 #include "runtime/server/Refusal.h"
+#include "updraft-c/package.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
+#include <string_view>
+#include <utility>
 
 using namespace updraft::server;
 using updraft::runtime::nameOf;
@@ -17,27 +22,43 @@ static void check(upd_status status) {
   if (status == UPD_OK)
     return;
   const Reason reason = status == UPD_NOT_FOUND        ? Reason::NotFound
+                        : status == UPD_UNSUPPORTED    ? Reason::FailedPrecondition
                         : status == UPD_OUT_OF_MEMORY  ? Reason::ResourceExhausted
                         : status == UPD_INTERNAL_ERROR ? Reason::Internal
                                                        : Reason::InvalidArgument;
   throw Refusal(reason, upd_last_error());
 }
 
-static std::vector<upd_hyper> viewsOf(const Hypers &hypers) {
+/// In the order of names, since a map of protobuf has none. Valid as long as the map.
+template <typename Map> static std::vector<upd_hyper> viewsOf(const Map &hypers) {
   std::vector<upd_hyper> result;
   for (const auto &[name, value] : hypers)
     result.push_back({name.c_str(), value});
+  std::sort(result.begin(), result.end(), [](const upd_hyper &a, const upd_hyper &b) {
+    return std::string_view(a.name) < b.name;
+  });
   return result;
 }
 
-ServedOptimizer::ServedOptimizer(RulePointer compiled, const std::vector<GroupRequest> &groups,
-                                 uint64_t seed, const ParameterStore &store)
-    : rule(std::move(compiled)), optimizer(nullptr, upd_optimizer_release) {
-  for (const GroupRequest &group : groups)
-    for (const auto &parameter : store.find(group.parameters))
+RulePointer updraft::server::loadRule(const std::string &bytes) {
+  upd_package *opened = nullptr;
+  ::check(upd_package_open_buffer(bytes.data(), bytes.size(), nullptr, &opened));
+  const std::unique_ptr<upd_package, void (*)(upd_package *)> package(opened, upd_package_release);
+  upd_rule *rule = nullptr;
+  ::check(upd_package_load(opened, nullptr, nullptr, &rule));
+  return {rule, upd_rule_release};
+}
+
+ServedOptimizer::ServedOptimizer(worker::v1::CreateOptimizerRequest request, std::string package,
+                                 RulePointer loaded, const ParameterStore &store)
+    : created(std::move(request)), code(std::move(package)), rule(std::move(loaded)),
+      optimizer(nullptr, upd_optimizer_release) {
+  const auto &groups = created.groups();
+  for (const auto &group : groups)
+    for (const auto &parameter : store.find({group.parameters().begin(), group.parameters().end()}))
       params.push_back(parameter);
   if (upd_rule_depends_on(rule.get()) == UPD_EXTENT_GROUP &&
-      std::any_of(groups.begin(), groups.end(), [](const auto &group) { return group.isPart; }))
+      std::any_of(groups.begin(), groups.end(), [](const auto &group) { return group.is_part(); }))
     throw Refusal(Reason::InvalidArgument,
                   fmt::format("the rule `{}` depends on a whole group, and one has parameters on "
                               "several workers; give those of each worker a group of their own",
@@ -60,19 +81,18 @@ ServedOptimizer::ServedOptimizer(RulePointer compiled, const std::vector<GroupRe
   std::vector<std::vector<upd_hyper>> hypers;
   std::vector<upd_group> list;
   size_t first = 0;
-  hypers.reserve(groups.size());
-  for (const GroupRequest &group : groups)
-    hypers.push_back(viewsOf(group.hypers));
-  for (size_t i = 0; i < groups.size(); ++i) {
-    const size_t count = groups[i].parameters.size();
-    list.push_back({views.data() + first, viewNames.data() + first, count, hypers[i].data(),
-                    hypers[i].size()});
+  for (const auto &group : groups)
+    hypers.push_back(viewsOf(group.hyperparameters()));
+  for (const auto &group : groups) {
+    const auto count = static_cast<size_t>(group.parameters().size());
+    const std::vector<upd_hyper> &own = hypers[list.size()];
+    list.push_back({views.data() + first, viewNames.data() + first, count, own.data(), own.size()});
     first += count;
   }
-  upd_optimizer *created = nullptr;
-  ::check(upd_optimizer_create(rule.get(), list.data(), list.size(), nullptr, &created));
-  optimizer.reset(created);
-  ::check(upd_optimizer_set_seed(created, seed));
+  upd_optimizer *made = nullptr;
+  ::check(upd_optimizer_create(rule.get(), list.data(), list.size(), nullptr, &made));
+  optimizer.reset(made);
+  ::check(upd_optimizer_set_seed(made, created.seed()));
 }
 
 size_t ServedOptimizer::positionOf(const std::string &parameter) const {
@@ -116,8 +136,9 @@ void ServedOptimizer::check(const Gradient &gradient) const {
 
 class ServedOptimizer::Step : public dist::LockedStep {
 public:
-  Step(ServedOptimizer &optimizer, const std::map<size_t, SummedGradient> &gradients)
-      : optimizer(optimizer), whole(optimizer.params.size()) {
+  Step(ServedOptimizer &optimizer, const std::map<size_t, SummedGradient> &gradients,
+       const std::function<void(int64_t)> &recordStep)
+      : optimizer(optimizer), recordStep(recordStep), whole(optimizer.params.size()) {
     for (upd_tensor &absent : whole)
       absent.rank = UPD_ABSENT;
     for (const auto &[param, gradient] : gradients) {
@@ -133,13 +154,13 @@ public:
 
 private:
   bool isRepeated() const override { return false; } // the request table knows
-  void takeHypers() override {}
+  void takeHypers() override { optimizer.requireOpen(); }
   size_t bucketCount() const override { return 1; }
   void prepare(size_t) override {
     ::check(upd_optimizer_prepare_rows(optimizer.optimizer.get(), whole.data(), whole.size(),
                                        rows.data(), rows.size()));
   }
-  void record() override {}
+  void record() override { recordStep(static_cast<int64_t>(places.size())); }
   void apply(size_t) override {
     ::check(upd_optimizer_apply(optimizer.optimizer.get())); // doesn't fail once it is prepared
     for (size_t place : places)
@@ -148,17 +169,59 @@ private:
   void abandon(size_t) override {} // the next preparation discards it
 
   ServedOptimizer &optimizer;
+  const std::function<void(int64_t)> &recordStep;
   std::vector<upd_tensor> whole;
   std::vector<upd_row_grad> rows;
   std::vector<size_t> places;
 };
 
-int64_t ServedOptimizer::step(GradientContext &context, Budget &budget) {
-  return Step(*this, context.sum(budget)).run();
+void ServedOptimizer::requireOpen() const {
+  if (isClosed)
+    throw Refusal(Reason::NotFound,
+                  fmt::format("the optimizer `{}` was deleted", created.optimizer()));
 }
 
-void ServedOptimizer::setHypers(size_t group, const Hypers &hypers) {
-  const std::vector<upd_hyper> values = viewsOf(hypers);
+int64_t ServedOptimizer::step(const std::map<size_t, SummedGradient> &gradients,
+                              const std::function<void(int64_t)> &record) {
+  return Step(*this, gradients, record).run();
+}
+
+void ServedOptimizer::setHypers(const worker::v1::SetHyperparametersRequest &request,
+                                const std::function<void()> &record) {
+  const std::vector<upd_hyper> values = viewsOf(request.hyperparameters());
   const std::lock_guard guard(mutex);
-  ::check(upd_optimizer_set_hypers(optimizer.get(), group, values.data(), values.size()));
+  requireOpen();
+  std::vector<double> before(values.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    ::check(upd_optimizer_get_hyper(optimizer.get(), request.group(), values[i].name, &before[i]));
+  ::check(upd_optimizer_set_hypers(optimizer.get(), request.group(), values.data(), values.size()));
+  try {
+    record();
+  } catch (...) {
+    std::vector<upd_hyper> old = values;
+    for (size_t i = 0; i < old.size(); ++i)
+      old[i].value = before[i];
+    upd_optimizer_set_hypers(optimizer.get(), request.group(), old.data(), old.size());
+    throw;
+  }
+}
+
+void ServedOptimizer::close(const std::function<void()> &record) {
+  const std::lock_guard guard(mutex);
+  record();
+  isClosed = true;
+}
+
+std::string ServedOptimizer::saveStates() const {
+  std::string bytes;
+  const std::lock_guard guard(mutex);
+  if (const runtime::Status status = optimizer->optimizer->saveBytes(bytes); !status.ok())
+    throw Refusal(Reason::Internal, status.message());
+  return bytes;
+}
+
+void ServedOptimizer::loadStates(const std::string &bytes, const std::string &name) {
+  const std::lock_guard guard(mutex);
+  if (const runtime::Status status = optimizer->optimizer->loadBytes(bytes, name); !status.ok())
+    throw Refusal(Reason::InvalidArgument, status.message());
 }

@@ -5,12 +5,24 @@
 #include "runtime/server/Refusal.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <utility>
 
 using namespace updraft::server;
+using google::protobuf::util::MessageDifferencer;
 
-Server::Server(const Limits &limits, RuleMaker makeRule, RequestTable::Clock clock)
+Server::Server(const Limits &limits, RuleMaker makeRule, Clock clock, Durability durability,
+               store::Store *store)
     : memory(limits.tensorBytes), makeRule(std::move(makeRule)),
-      answers(limits.answerAge, limits.answersPerClient, std::move(clock)) {}
+      table(limits.clients, memory, std::move(clock)), store(store) {
+  if (!store)
+    return;
+  restore();
+  if (durability == Durability::Step)
+    recorder = Recorder(&store->journal());
+  else if (store->journal().bytes() != 0)
+    takeSnapshot(); // of a journal that isn't continued
+}
 
 const Server::Entry &Server::entry(const std::string &name) const {
   const auto found = optimizers.find(name);
@@ -30,15 +42,27 @@ std::shared_ptr<GradientContext> Server::contextOf(const Entry &entry, const std
     throw Refusal(Reason::NotFound, fmt::format("optimizer `{}` has no open context {}; it was "
                                                 "released, or never opened",
                                                 name, context));
-  return found->second;
+  return found->second.context;
 }
 
-void Server::createOptimizer(const std::string &name, const OptimizerRequest &request) {
+uint64_t Server::put(const std::string &name, Tensor tensor) {
+  const ChangeGate::Change change(gate);
+  return params.put(name, std::move(tensor), recorder);
+}
+
+std::vector<Tensor> Server::copies(const Parameters &some) {
+  std::vector<Tensor> result = copiesOf(some, memory);
+  recorder.syncAll(); // so that no value is seen that could be lost
+  return result;
+}
+
+void Server::createOptimizer(const worker::v1::CreateOptimizerRequest &request) {
+  const std::string &name = request.optimizer();
   const auto isKnown = [&] {
     const auto found = optimizers.find(name);
     if (found == optimizers.end())
       return false;
-    if (found->second.request != request)
+    if (!MessageDifferencer::Equals(found->second.optimizer->request(), request))
       throw Refusal(Reason::AlreadyExists,
                     fmt::format("there is another optimizer `{}`; delete it first, or give this "
                                 "one another name",
@@ -50,29 +74,50 @@ void Server::createOptimizer(const std::string &name, const OptimizerRequest &re
     if (isKnown())
       return;
   }
-  auto made = std::make_shared<ServedOptimizer>(makeRule(request.rule), request.groups,
-                                                request.seed, store);
-  const std::lock_guard guard(mutex);
-  if (!isKnown())
-    optimizers.emplace(name, Entry{request, std::move(made), {}});
+  std::string package = makeRule(request.rule());
+  RulePointer rule = loadRule(package);
+  auto made =
+      std::make_shared<ServedOptimizer>(request, std::move(package), std::move(rule), params);
+  uint64_t record = 0;
+  {
+    const ChangeGate::Change change(gate);
+    const std::lock_guard guard(mutex);
+    if (!isKnown()) {
+      record = recorder.create(request, made->package());
+      optimizers.emplace(name, Entry{std::move(made), {}});
+    }
+  }
+  recorder.sync(record);
 }
 
 void Server::deleteOptimizer(const std::string &name) {
   Entry last; // freed after the mutex is unlocked
-  const std::lock_guard guard(mutex);
-  if (const auto found = optimizers.find(name); found != optimizers.end()) {
+  uint64_t record = 0;
+  {
+    const ChangeGate::Change change(gate);
+    const std::lock_guard guard(mutex);
+    const auto found = optimizers.find(name);
+    if (found == optimizers.end())
+      return;
+    found->second.optimizer->close([&] { record = recorder.remove(name); });
     last = std::move(found->second);
     optimizers.erase(found);
   }
+  recorder.sync(record);
 }
 
-void Server::setHypers(const std::string &name, size_t group, const Hypers &hypers) {
-  std::shared_ptr<ServedOptimizer> optimizer;
+void Server::setHypers(const worker::v1::SetHyperparametersRequest &request) {
+  uint64_t record = 0;
   {
-    const std::lock_guard guard(mutex);
-    optimizer = entry(name).optimizer;
+    const ChangeGate::Change change(gate);
+    std::shared_ptr<ServedOptimizer> optimizer;
+    {
+      const std::lock_guard guard(mutex);
+      optimizer = entry(request.optimizer()).optimizer;
+    }
+    optimizer->setHypers(request, [&] { record = recorder.set(request); });
   }
-  optimizer->setHypers(group, hypers);
+  recorder.sync(record);
 }
 
 std::shared_ptr<const ServedOptimizer> Server::optimizer(const std::string &name) const {
@@ -80,20 +125,59 @@ std::shared_ptr<const ServedOptimizer> Server::optimizer(const std::string &name
   return entry(name).optimizer;
 }
 
-void Server::openContext(const std::string &name, uint64_t context) {
+/// Counted for each client of a context, so that a client can't open any number of contexts.
+static constexpr size_t contextBytes = 512;
+
+void Server::openContext(const std::string &name, uint64_t context, const std::string &client) {
+  const ClientTable::Request carriedOut(table, client);
+  Budget::Reservation reservation = carriedOut.budget().reserve(contextBytes, "a context");
   const std::lock_guard guard(mutex);
-  std::shared_ptr<GradientContext> &place = entry(name).contexts[context];
-  if (!place)
-    place = std::make_shared<GradientContext>();
+  OpenContext &place = entry(name).contexts[context];
+  if (!place.context)
+    place.context = std::make_shared<GradientContext>();
+  place.clients.try_emplace(client, std::move(reservation));
 }
 
 void Server::releaseContext(const std::string &name, uint64_t context) {
-  std::shared_ptr<GradientContext> last; // freed after the mutex is unlocked
+  OpenContext last; // freed after the mutex is unlocked
   const std::lock_guard guard(mutex);
   auto &contexts = entry(name).contexts;
   if (const auto found = contexts.find(context); found != contexts.end()) {
     last = std::move(found->second);
     contexts.erase(found);
+  }
+}
+
+void Server::registerClient(const std::string &name) {
+  uint64_t record = 0;
+  {
+    const ChangeGate::Change change(gate);
+    table.add(name, [&] { record = recorder.addClient(name); });
+  }
+  recorder.sync(record);
+}
+
+void Server::freeEnded() {
+  std::vector<OpenContext> freed; // after the mutex is unlocked
+  {
+    const std::vector<std::string> ended = table.ended();
+    const std::lock_guard guard(mutex);
+    for (const std::string &client : ended)
+      for (auto &[name, entry] : optimizers)
+        for (auto context = entry.contexts.begin(); context != entry.contexts.end();) {
+          OpenContext &open = context->second;
+          if (open.clients.erase(client) == 0 || !open.clients.empty()) {
+            ++context;
+            continue;
+          }
+          freed.push_back(std::move(open));
+          context = entry.contexts.erase(context);
+        }
+  }
+  const ChangeGate::Change change(gate);
+  try {
+    table.forgetEnded([&](const std::string &name) { recorder.forgetClient(name); });
+  } catch (const Refusal &) { // the disk is full or has failed; the clients stay known
   }
 }
 
@@ -112,7 +196,8 @@ void Server::push(const std::string &name, uint64_t context, const RequestKey &r
 }
 
 int64_t Server::step(const std::string &name, uint64_t context, const RequestKey &request) {
-  return answers.once(request, [&] {
+  const ClientTable::Request carriedOut(table, request.client);
+  return table.once(request, [&] {
     std::shared_ptr<GradientContext> given;
     std::shared_ptr<ServedOptimizer> optimizer;
     {
@@ -120,18 +205,30 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
       given = contextOf(entry(name), name, context);
       optimizer = entry(name).optimizer;
     }
-    const int64_t stepped = optimizer->step(*given, memory);
-    ++steps;
+    const auto &gradients = given->sum(memory);
+    uint64_t record = 0;
+    int64_t stepped = 0;
+    {
+      const ChangeGate::Change change(gate);
+      stepped = optimizer->step(gradients, [&](int64_t count) {
+        record = recorder.step(name, request, gradients);
+        table.decide(request, count);
+      });
+      ++steps;
+    }
+    recorder.sync(record);
     return stepped;
   });
 }
 
 Statistics Server::statistics() const {
   Statistics result;
-  result.parameters = store.all().size();
-  result.rememberedAnswers = answers.size();
+  result.parameters = params.all().size();
+  result.clients = table.clientCount();
+  result.rememberedAnswers = table.answerCount();
   result.tensorBytes = memory.used();
   result.steps = steps;
+  result.journalBytes = store ? store->journal().bytes() : 0;
   const std::lock_guard guard(mutex);
   result.optimizers = optimizers.size();
   for (const auto &[name, entry] : optimizers)

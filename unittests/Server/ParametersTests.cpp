@@ -15,15 +15,16 @@ class ParametersTest : public testing::Test {
 protected:
   Budget budget{1000};
   ParameterStore store;
+  Recorder recorder{nullptr};
 };
 
 } // namespace
 
 TEST_F(ParametersTest, AreWrittenWhereTheyAre) {
-  store.put("w", vectorOf({1, 2}, budget));
+  store.put("w", vectorOf({1, 2}, budget), recorder);
   const std::shared_ptr<Parameter> parameter = store.find({"w"})[0];
   const void *data = parameter->tensor.data();
-  store.put("w", vectorOf({3, 4}, budget));
+  store.put("w", vectorOf({3, 4}, budget), recorder);
   EXPECT_EQ(parameter->tensor.data(), data);
   EXPECT_EQ(valuesOf(parameter->tensor), (std::vector<float>{3, 4}));
   EXPECT_EQ(parameter->version, 2u);
@@ -31,14 +32,14 @@ TEST_F(ParametersTest, AreWrittenWhereTheyAre) {
 }
 
 TEST_F(ParametersTest, KeepTheirTypeAndShape) {
-  store.put("w", vectorOf({1, 2}, budget));
-  EXPECT_EQ(
-      refusalOf(Reason::AlreadyExists, [&] { store.put("w", tensorOf({1, 2}, {1, 2}, budget)); }),
-      "parameter `w` is f32 [2], not f32 [1, 2]; give the other another name");
+  store.put("w", vectorOf({1, 2}, budget), recorder);
+  EXPECT_EQ(refusalOf(Reason::AlreadyExists,
+                      [&] { store.put("w", tensorOf({1, 2}, {1, 2}, budget), recorder); }),
+            "parameter `w` is f32 [2], not f32 [1, 2]; give the other another name");
 }
 
 TEST_F(ParametersTest, ThatAreMissingAreNamed) {
-  store.put("w", vectorOf({1}, budget));
+  store.put("w", vectorOf({1}, budget), recorder);
   EXPECT_EQ(refusalOf(Reason::NotFound, [&] { store.find({"v", "w", "x"}); }),
             "the worker has no parameters `v`, `x`; put them first");
 }

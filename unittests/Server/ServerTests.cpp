@@ -1,40 +1,26 @@
 //===- ServerTests.cpp - A parameter server, without its transport ----------------------------===//
 
+#include "Requests.h"
 #include "Tensors.h"
 #include "runtime/server/Server.h"
-#include "updraft-c/compiler.h"
+#include "tools/updraft-worker/RuleSource.h"
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 using namespace updraft::server;
 
 namespace {
 
-std::string textOfRule(const std::string &name) {
-  std::ifstream file(UPDRAFT_RULES_DIR "/" + name + ".upd");
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-RulePointer compiled(const RuleRequest &request) {
-  upd_rule *rule = nullptr;
-  if (upd_compile(request.source.data(), request.source.size(), nullptr, nullptr, &rule) != UPD_OK)
-    throw Refusal(Reason::InvalidArgument, upd_last_error());
-  return {rule, upd_rule_release};
-}
-
 class ServerTest : public testing::Test {
 protected:
   ServerTest() {
-    server.parameters().put("w", vectorOf({1, 2, 3}, server.budget()));
-    server.parameters().put("v", vectorOf({5}, server.budget()));
-    request.rule.source = textOfRule("sgd");
-    request.groups = {{{"w"}, {{"lr", 0.5}}}, {{"v"}, {{"lr", 0.25}}}};
+    server.put("w", vectorOf({1, 2, 3}, server.budget()));
+    server.put("v", vectorOf({5}, server.budget()));
+    server.registerClient("a");
+    server.registerClient("b");
+    request = requestOf("o", "sgd", {{{"w"}, {{"lr", 0.5}}}, {{"v"}, {{"lr", 0.25}}}});
   }
 
   std::vector<Gradient> gradientOf(size_t param, const std::vector<float> &values) {
@@ -43,18 +29,19 @@ protected:
     return result;
   }
   std::vector<float> valuesAt(const std::string &name) {
-    return valuesOf(copiesOf(server.parameters().find({name}), server.budget())[0]);
+    return valuesOf(server.copies(server.parameters().find({name}))[0]);
   }
 
-  Server server{{}, compiled, [] { return std::chrono::steady_clock::now(); }};
-  OptimizerRequest request;
+  std::chrono::steady_clock::time_point now{};
+  Server server{{}, updraft::worker::packSource, [this] { return now; }};
+  updraft::worker::v1::CreateOptimizerRequest request;
 };
 
 } // namespace
 
 TEST_F(ServerTest, StepsOnceForEachRequest) {
-  server.createOptimizer("o", request);
-  server.openContext("o", 1);
+  server.createOptimizer(request);
+  server.openContext("o", 1, "a");
   server.push("o", 1, {"a", 1}, gradientOf(0, {2, 2, 2}));
   EXPECT_EQ(server.step("o", 1, {"a", 2}), 1);
   EXPECT_EQ(server.step("o", 1, {"a", 2}), 1);
@@ -69,22 +56,25 @@ TEST_F(ServerTest, StepsOnceForEachRequest) {
 }
 
 TEST_F(ServerTest, GroupsHaveTheirHyperparameters) {
-  server.createOptimizer("o", request);
-  server.openContext("o", 1);
+  server.createOptimizer(request);
+  server.openContext("o", 1, "a");
   server.push("o", 1, {"a", 1}, gradientOf(0, {2, 2, 2}));
   server.push("o", 1, {"b", 1}, gradientOf(1, {4}));
-  server.setHypers("o", 1, {{"lr", 1.0}});
+  server.setHypers(hypersOf("o", 1, {{"lr", 1.0}}));
   EXPECT_EQ(server.step("o", 1, {"a", 2}), 2);
   EXPECT_EQ(valuesAt("w"), (std::vector<float>{0, 1, 2}));
   EXPECT_EQ(valuesAt("v"), std::vector<float>{1});
-  EXPECT_EQ(refusalOf(Reason::NotFound, [&] { server.setHypers("o", 1, {{"beta", 1.0}}); })
-                    .find("no hyperparameter `beta`") != std::string::npos,
+  EXPECT_EQ(refusalOf(
+                Reason::NotFound,
+                [&] {
+                  server.setHypers(hypersOf("o", 1, {{"beta", 1.0}}));
+                }).find("no hyperparameter `beta`") != std::string::npos,
             true);
 }
 
 TEST_F(ServerTest, ARefusedGradientChangesNothing) {
-  server.createOptimizer("o", request);
-  server.openContext("o", 1);
+  server.createOptimizer(request);
+  server.openContext("o", 1, "a");
   std::vector<Gradient> gradients = gradientOf(1, {4});
   gradients.push_back(std::move(gradientOf(0, {1, 2})[0]));
   EXPECT_EQ(refusalOf(Reason::InvalidArgument,
@@ -99,35 +89,35 @@ TEST_F(ServerTest, ARefusedGradientChangesNothing) {
 }
 
 TEST_F(ServerTest, CreatingAnOptimizerCanBeRepeated) {
-  server.createOptimizer("o", request);
-  server.createOptimizer("o", request);
-  request.groups[0].hypers[0].second = 0.1;
-  EXPECT_EQ(refusalOf(Reason::AlreadyExists, [&] { server.createOptimizer("o", request); }),
+  server.createOptimizer(request);
+  server.createOptimizer(request);
+  (*request.mutable_groups(0)->mutable_hyperparameters())["lr"] = 0.1;
+  EXPECT_EQ(refusalOf(Reason::AlreadyExists, [&] { server.createOptimizer(request); }),
             "there is another optimizer `o`; delete it first, or give this one another name");
   server.deleteOptimizer("o");
   server.deleteOptimizer("o");
-  server.createOptimizer("o", request);
+  server.createOptimizer(request);
 }
 
 TEST_F(ServerTest, RefusesAParameterThatIsListedTwice) {
-  request.groups = {{{"w", "w"}, {}}};
-  EXPECT_EQ(refusalOf(Reason::InvalidArgument, [&] { server.createOptimizer("o", request); }),
+  request = requestOf("o", "sgd", {{{"w", "w"}, {}}});
+  EXPECT_EQ(refusalOf(Reason::InvalidArgument, [&] { server.createOptimizer(request); }),
             "parameter `w` is listed twice, and each step would be taken twice; list it once");
 }
 
 /// Clients with optimizers of their own share a parameter. Each sends every request twice.
 TEST_F(ServerTest, ConcurrentStepsAreEachAppliedOnce) {
   constexpr int clients = 4, steps = 200;
-  server.parameters().put("w", vectorOf({0, 0, 0}, server.budget()));
-  request.groups = {{{"w"}, {{"lr", 1.0}}}};
+  server.put("w", vectorOf({0, 0, 0}, server.budget()));
   std::vector<std::thread> threads;
   for (int client = 0; client < clients; ++client)
     threads.emplace_back([&, client] {
       const std::string name = "o" + std::to_string(client);
-      server.createOptimizer(name, request);
+      server.registerClient(name);
+      server.createOptimizer(requestOf(name, "sgd", {{{"w"}, {{"lr", 1.0}}}}));
       uint64_t sequence = 0;
       for (uint64_t context = 1; context <= steps; ++context) {
-        server.openContext(name, context);
+        server.openContext(name, context, name);
         server.push(name, context, {name, ++sequence}, gradientOf(0, {-1, -1, -1}));
         const RequestKey key{name, ++sequence};
         std::thread again([&] { server.step(name, context, key); });
@@ -143,4 +133,28 @@ TEST_F(ServerTest, ConcurrentStepsAreEachAppliedOnce) {
   EXPECT_EQ(statistics.steps, uint64_t(clients * steps));
   EXPECT_EQ(statistics.contexts, 0u);
   EXPECT_EQ(statistics.tensorBytes, 16u);
+}
+
+TEST_F(ServerTest, ContextsEndWithTheLeasesOfTheirClients) {
+  server.createOptimizer(request);
+  for (uint64_t context = 1; context <= 100; ++context)
+    server.openContext("o", context, "a");
+  server.openContext("o", 1, "b");
+  server.push("o", 2, {"a", 1}, gradientOf(0, {2, 2, 2}));
+  const size_t used = server.statistics().tensorBytes;
+  now += std::chrono::seconds(40);
+  server.clients().renew("b");
+  now += std::chrono::seconds(40);
+  server.freeEnded();
+  EXPECT_EQ(server.statistics().contexts, 1u); // which `b` has opened, too
+  EXPECT_LT(server.statistics().tensorBytes, used - 100 * 500);
+  now += std::chrono::seconds(40);
+  server.freeEnded();
+  EXPECT_EQ(server.statistics().contexts, 0u);
+  EXPECT_EQ(server.statistics().tensorBytes, 16u);
+  server.openContext("o", 1, "a"); // the worker still knows it
+  now += std::chrono::seconds(1000);
+  server.freeEnded();
+  EXPECT_EQ(server.statistics().clients, 0u);
+  EXPECT_EQ(server.statistics().contexts, 0u);
 }

@@ -13,9 +13,9 @@
 
 using namespace updraft;
 using dist::Client;
+using server::textOfRule;
 using testing::HasSubstr;
 using worker::RunningWorker;
-using worker::textOfRule;
 
 namespace {
 
@@ -111,6 +111,34 @@ TEST_F(ClientTest, ReleasesContexts) {
   }
   EXPECT_EQ(one.server.statistics().contexts, 0u);
   EXPECT_EQ(other.server.statistics().contexts, 0u);
+}
+
+TEST_F(ClientTest, TakesANewNameWhenAWorkerHasForgottenIt) {
+  Client client = makeClient("ours");
+  put(client, {{"a", {1, 2}}, {"b", {3, 4}}});
+  dist::Optimizer optimizer =
+      client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}});
+  dist::Context context = optimizer.openContext();
+  one.server.clients().forget("ours");
+  EXPECT_THAT(messageOf([&] { context.step(); }),
+              HasSubstr("client `ours` is not registered: it is new, or the worker has forgotten "
+                        "it; the outcome of its earlier requests is unknown"));
+  dist::Context next = optimizer.openContext();
+  EXPECT_TRUE(one.server.clients().renew("ours.2"));
+  EXPECT_TRUE(other.server.clients().renew("ours.2"));
+  Values gradient = {1, 1};
+  next.push({{"a", TensorView(gradient)}});
+  EXPECT_EQ(next.step(), 1);
+  EXPECT_EQ(get(client, "a", 2), (Values{0, 1}));
+}
+
+TEST_F(ClientTest, RenewsItsLease) {
+  Client client = makeClient("ours");
+  put(client, {{"a", {1, 2}}, {"b", {3, 4}}});
+  dist::Optimizer optimizer = client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {}}});
+  const dist::Context context = optimizer.openContext();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_TRUE(one.server.clients().ended().empty());
 }
 
 TEST_F(ClientTest, NamesEachWorkerThatFails) {

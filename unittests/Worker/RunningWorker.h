@@ -3,36 +3,21 @@
 #ifndef UPDRAFT_UNITTESTS_WORKER_RUNNINGWORKER_H
 #define UPDRAFT_UNITTESTS_WORKER_RUNNINGWORKER_H
 
+#include "Requests.h"
 #include "runtime/grpc/WorkerService.h"
-#include "runtime/server/Refusal.h"
-#include "updraft-c/compiler.h"
+#include "tools/updraft-worker/RuleSource.h"
 
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 
 namespace updraft::worker {
 
-/// The text of rules/NAME.upd.
-inline std::string textOfRule(const std::string &name) {
-  std::ifstream file(UPDRAFT_RULES_DIR "/" + name + ".upd");
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using server::textOfRule;
 
-inline server::RulePointer compiled(const server::RuleRequest &request) {
-  upd_rule *rule = nullptr;
-  if (upd_compile(request.source.data(), request.source.size(), nullptr, nullptr, &rule) != UPD_OK)
-    throw server::Refusal(server::Reason::InvalidArgument, upd_last_error());
-  return {rule, upd_rule_release};
-}
-
-/// Listens on a free port.
+/// Listens on a free port. Clients need to renew their leases every second.
 struct RunningWorker {
   explicit RunningWorker(uint64_t epoch = 7)
       : service(server, {"updraft-worker test", epoch, 4 << 20}) {
@@ -45,7 +30,13 @@ struct RunningWorker {
 
   std::string address() const { return "127.0.0.1:" + std::to_string(port); }
 
-  server::Server server{{}, compiled, [] { return std::chrono::steady_clock::now(); }};
+  static server::Limits limits() {
+    server::Limits result;
+    result.clients.lease = std::chrono::seconds(1);
+    return result;
+  }
+
+  server::Server server{limits(), packSource, std::chrono::steady_clock::now};
   WorkerService service;
   int port = 0;
   std::unique_ptr<grpc::Server> listening;

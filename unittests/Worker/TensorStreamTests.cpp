@@ -2,6 +2,7 @@
 
 #include "Tensors.h"
 #include "runtime/grpc/TensorStream.h"
+#include "runtime/messages/TensorMessages.h"
 
 #include <gtest/gtest.h>
 
@@ -44,12 +45,14 @@ TEST_F(TensorStreamTest, ArriveAsTheyWereSent) {
   const server::Tensor tensor = server::tensorOf({1, 2, 3, 4, 5, 6}, {2, 3}, budget);
   for (size_t chunkBytes : {1, 7, 24, 100}) {
     taken.clear();
-    ASSERT_TRUE(writeTensor("w", tensor.dtype(), tensor.shape(), tensor.data(), tensor.bytes(),
-                            chunkBytes, [&](const v1::TensorChunk &chunk) {
-                              EXPECT_LE(chunk.data().size(), chunkBytes);
-                              reader.read(chunk);
-                              return true;
-                            }));
+    ASSERT_TRUE(messages::writeChunks(
+        messages::infoOf("w", tensor.dtype(), tensor.shape()), tensor.data(), tensor.bytes(),
+        [&](const v1::TensorChunk &chunk) {
+          EXPECT_LE(chunk.data().size(), chunkBytes);
+          reader.read(chunk);
+          return true;
+        },
+        chunkBytes));
     reader.finish();
     ASSERT_EQ(taken.size(), 1u);
     EXPECT_EQ(taken[0].first, "w");
@@ -60,11 +63,12 @@ TEST_F(TensorStreamTest, ArriveAsTheyWereSent) {
 
 TEST_F(TensorStreamTest, WithoutElementsAreOneChunk) {
   int chunks = 0;
-  writeTensor("w", UPD_BF16, {0, 3}, nullptr, 0, 10, [&](const v1::TensorChunk &chunk) {
-    ++chunks;
-    reader.read(chunk);
-    return true;
-  });
+  messages::writeChunks(messages::infoOf("w", UPD_BF16, {0, 3}), nullptr, 0,
+                        [&](const v1::TensorChunk &chunk) {
+                          ++chunks;
+                          reader.read(chunk);
+                          return true;
+                        });
   EXPECT_EQ(chunks, 1);
   ASSERT_EQ(taken.size(), 1u);
   EXPECT_EQ(taken[0].second.dtype(), UPD_BF16);

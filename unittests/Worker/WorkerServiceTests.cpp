@@ -19,6 +19,8 @@ using Values = std::vector<float>;
 
 class WorkerServiceTest : public testing::Test {
 protected:
+  WorkerServiceTest() { EXPECT_TRUE(registerClient("a").ok()); }
+
   static v1::TensorChunk chunkOf(const std::string &name, const Values &values) {
     v1::TensorChunk chunk;
     chunk.mutable_tensor()->set_name(name);
@@ -75,9 +77,18 @@ protected:
     return stub->CreateOptimizer(&context, request, &response);
   }
 
+  grpc::Status registerClient(const std::string &name) {
+    grpc::ClientContext context;
+    v1::RegisterRequest request;
+    v1::RegisterResponse response;
+    request.set_client(name);
+    return stub->Register(&context, request, &response);
+  }
+
   grpc::Status open(uint64_t number) {
     grpc::ClientContext context;
     v1::OpenContextRequest request;
+    request.set_client("a");
     v1::OpenContextResponse response;
     request.mutable_context()->set_optimizer("o");
     request.mutable_context()->set_number(number);
@@ -137,6 +148,22 @@ TEST_F(WorkerServiceTest, DescribesItself) {
   EXPECT_EQ(response.version(), "updraft-worker test");
   EXPECT_EQ(response.epoch(), 7u);
   EXPECT_EQ(response.largest_message_bytes(), 4u << 20);
+}
+
+TEST_F(WorkerServiceTest, KeepsClientsAlive) {
+  const auto isRegistered = [&](const std::string &name) {
+    grpc::ClientContext context;
+    v1::KeepAliveRequest request;
+    v1::KeepAliveResponse response;
+    request.set_client(name);
+    EXPECT_TRUE(stub->KeepAlive(&context, request, &response).ok());
+    EXPECT_EQ(response.epoch(), 7u);
+    return response.is_registered();
+  };
+  EXPECT_TRUE(isRegistered("a"));
+  EXPECT_FALSE(isRegistered("b"));
+  expectStatus(registerClient(""), grpc::StatusCode::INVALID_ARGUMENT,
+               "a client needs a name, which no other client has");
 }
 
 TEST_F(WorkerServiceTest, ReturnsParametersAsTheyWerePut) {

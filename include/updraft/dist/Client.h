@@ -108,8 +108,11 @@ private:
   std::shared_ptr<State> state;
 };
 
+/// Thread-safe. A thread tells the workers that the client is alive. When it ends without them
+/// knowing, they free its contexts after a while.
 class Client {
 public:
+  /// Throws std::invalid_argument without workers. Doesn't connect yet.
   explicit Client(ClientOptions options);
 
   /// Writes parameters. New ones are distributed so that workers have similar numbers of bytes.
@@ -123,7 +126,7 @@ public:
                             const std::vector<ParameterGroup> &groups, uint64_t seed = 0);
 
 private:
-  std::shared_ptr<class Workers> workers;
+  std::shared_ptr<struct Connection> connection;
 };
 
 } // namespace updraft::dist

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...definition import RuleDefinition
 from ...worker.v1 import worker_pb2 as messages
+from .lease import Lease
 from .optimizer import DistributedOptimizer
 from .tensors import array_of, arrays_from, chunks_of
 from .workers import Workers
@@ -18,7 +19,8 @@ class Client:
     """A client of parameter servers: processes of `updraft-worker`.
 
     A request that gets no answer is repeated until its time is over; the worker carries it out
-    once. Threads may share a client.
+    once. Threads may share a client. A thread tells the workers that the client is alive; if its
+    process ends, they free its contexts after a while.
 
     Args:
         workers: their addresses, such as "127.0.0.1:7070".
@@ -29,7 +31,8 @@ class Client:
     def __init__(
         self, workers: Iterable[str], *, name: str | None = None, timeout: float = 60.0
     ) -> None:
-        self._workers = Workers(workers, name, timeout)
+        self._workers = Workers(workers, timeout)
+        self._lease = Lease(self._workers, name)
 
     def put(self, parameters: Mapping[str, Any]) -> None:
         """Writes parameters: arrays of numpy, or of other packages through DLPack.
@@ -94,11 +97,12 @@ class Client:
             WorkersFailedError: the rule has an error, or doesn't fit the parameters, for example.
         """
         return DistributedOptimizer(
-            self._workers, name, rule, groups, dict(storage or {}), numerics, seed
+            self._workers, self._lease, name, rule, groups, dict(storage or {}), numerics, seed
         )
 
     def close(self) -> None:
         """Closes the connections. Parameters and optimizers stay on the workers."""
+        self._lease.close()
         self._workers.close()
 
     def __enter__(self) -> "Client":

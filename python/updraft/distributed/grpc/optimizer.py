@@ -12,6 +12,7 @@ from ...errors import InvalidArgumentError
 from ...loading import definition_of
 from ...worker.v1 import worker_pb2 as messages
 from .errors import WorkersFailedError
+from .lease import Lease
 from .tensors import Rows, array_of, chunks_of
 from .workers import Workers
 
@@ -24,10 +25,26 @@ class Context:
     def __init__(self, optimizer: "DistributedOptimizer", number: int) -> None:
         self._optimizer = optimizer
         self._id = messages.Context(optimizer=optimizer.name, number=number)
-        request = messages.OpenContextRequest(context=self._id)
-        optimizer._call_all(
+        try:
+            self._client = self._open()
+        except WorkersFailedError as error:
+            if all(failure.code != "FAILED_PRECONDITION" for failure in error.failures):
+                raise
+            # A worker may have forgotten the client.
+            optimizer._lease.renew()
+            self._client = self._open()
+
+    def _open(self) -> str:
+        """Opens the context. Returns the client's name."""
+        client = self._optimizer._lease.hold(self._optimizer._group_on)
+        request = messages.OpenContextRequest(context=self._id, client=client)
+        self._optimizer._call_all(
             lambda stub, worker, timeout: stub.OpenContext(request, timeout=timeout)
         )
+        return client
+
+    def _next_request(self) -> messages.RequestId:
+        return self._optimizer._workers.next_request(self._client)
 
     @property
     def number(self) -> int:
@@ -50,7 +67,7 @@ class Context:
                 rows = [int(index) for index in gradient.indices]
                 gradient = gradient.values
             arrays[name] = rows, array_of(name, gradient)
-        request = self._optimizer._workers.next_request()
+        request = self._next_request()
 
         def requests(worker: int) -> Iterator[messages.PushGradientsRequest]:
             yield messages.PushGradientsRequest(context=self._id, request=request)
@@ -104,6 +121,7 @@ class DistributedOptimizer:
     def __init__(
         self,
         workers: Workers,
+        lease: Lease,
         name: str,
         rule: RuleDefinition | str | os.PathLike[str],
         groups: Sequence[Mapping[str, Any]],
@@ -114,6 +132,7 @@ class DistributedOptimizer:
         definition = definition_of(rule)
         self.name = name
         self._workers = workers
+        self._lease = lease
         self.param_groups = [dict(definition.hypers) | dict(group) for group in groups]
         self._places: dict[str, int] = {}
         self._group_on: dict[int, dict[int, int]] = {}  # by worker, then by group
@@ -184,7 +203,7 @@ class DistributedOptimizer:
             WorkersFailedError: some workers failed; the others have stepped.
         """
         self._send_hypers()
-        request = messages.StepRequest(context=context._id, request=self._workers.next_request())
+        request = messages.StepRequest(context=context._id, request=context._next_request())
         answers = self._call_all(lambda stub, worker, timeout: stub.Step(request, timeout=timeout))
         return sum(answer.stepped for answer in answers.values())
 

@@ -3,7 +3,6 @@
 import concurrent.futures
 import itertools
 import random
-import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -37,11 +36,10 @@ def _bytes_of(info: messages.TensorInfo) -> int:
 class Workers:
     """Thread-safe."""
 
-    def __init__(self, addresses: Iterable[str], name: str | None, timeout: float) -> None:
+    def __init__(self, addresses: Iterable[str], timeout: float) -> None:
         self.addresses = list(addresses)
         if not self.addresses:
             raise InvalidArgumentError("a client needs the address of a worker")
-        self.name = name or f"client-{secrets.token_hex(8)}"
         self._timeout = timeout
         # A worker's limit protects the worker. Chunks of parameters are smaller.
         options = [("grpc.max_receive_message_length", -1)]
@@ -58,10 +56,14 @@ class Workers:
         for channel in self._channels:
             channel.close()
 
-    def next_request(self) -> messages.RequestId:
+    def stub(self, worker: int) -> Any:
+        """Returns the methods of a worker."""
+        return self._stubs[worker]
+
+    def next_request(self, client: str) -> messages.RequestId:
         """Returns the identity of a request, which stays the same when it is repeated."""
         with self._lock:
-            return messages.RequestId(client=self.name, sequence=next(self._sequence))
+            return messages.RequestId(client=client, sequence=next(self._sequence))
 
     def call_each(
         self, workers: Iterable[int], call: Callable[[Any, int, float], Result]

@@ -1,0 +1,91 @@
+"""Keeps a client registered with its workers."""
+
+import secrets
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import grpc
+
+from ...worker.v1 import worker_pb2 as messages
+
+if TYPE_CHECKING:
+    from .workers import Workers
+
+
+class Lease:
+    """Registers a client with workers, and renews its leases in a thread.
+
+    If a worker has forgotten the client, it takes a new name, because the outcome of requests under
+    the old one is unknown. Thread-safe.
+    """
+
+    def __init__(self, workers: "Workers", name: str | None) -> None:
+        self._workers = workers
+        self._base = name or f"client-{secrets.token_hex(8)}"
+        self._lock = threading.Lock()
+        self._name = self._base
+        self._names = 1
+        self._registered: set[int] = set()
+        self._interval = 1.0
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def hold(self, workers: Iterable[int]) -> str:
+        """Registers with these workers, unless they know the client. Returns its name.
+
+        Raises:
+            WorkersFailedError: some workers failed.
+        """
+        with self._lock:
+            name = self._name
+            missing = set(workers) - self._registered
+        if not missing:
+            return name
+        request = messages.RegisterRequest(client=name)
+        answers = self._workers.call_each(
+            missing, lambda stub, worker, timeout: stub.Register(request, timeout=timeout)
+        )
+        with self._lock:
+            if self._name == name:
+                self._registered |= missing
+            # Two renewals may fail before a lease ends.
+            shortest = min(answer.lease_seconds for answer in answers.values())
+            self._interval = max(shortest / 3, 0.1)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._renew_until_stopped, name="updraft lease", daemon=True
+                )
+                self._thread.start()
+        return name
+
+    def renew(self) -> None:
+        """Renews the leases, and takes a new name if a worker has forgotten the client."""
+        with self._lock:
+            name, registered, timeout = self._name, list(self._registered), self._interval
+        is_forgotten = False
+        for worker in registered:
+            try:
+                answer = self._workers.stub(worker).KeepAlive(
+                    messages.KeepAliveRequest(client=name), timeout=timeout
+                )
+            except grpc.RpcError:
+                continue
+            is_forgotten |= not answer.is_registered
+        with self._lock:
+            if is_forgotten and self._name == name:
+                self._names += 1
+                self._name = f"{self._base}.{self._names}"
+                self._registered.clear()
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._stopped.set()
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _renew_until_stopped(self) -> None:
+        while not self._stopped.wait(self._interval):
+            self.renew()

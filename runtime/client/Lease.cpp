@@ -1,0 +1,91 @@
+//===- Lease.cpp - Keeps a client registered with its workers ---------------------------------===//
+
+#include "runtime/client/Lease.h"
+
+#include <algorithm>
+#include <atomic>
+#include <fmt/format.h>
+#include <utility>
+
+using namespace updraft::dist;
+
+Lease::Lease(Workers &workers, std::string given)
+    : workers(workers), base(std::move(given)), name(base) {}
+
+Lease::~Lease() {
+  {
+    const std::lock_guard guard(mutex);
+    isStopped = true;
+  }
+  stopped.notify_all();
+  if (thread.joinable())
+    thread.join();
+}
+
+std::string Lease::hold(const std::vector<size_t> &some) {
+  std::unique_lock lock(mutex);
+  const std::string own = name;
+  std::vector<size_t> missing;
+  std::copy_if(some.begin(), some.end(), std::back_inserter(missing),
+               [&](size_t worker) { return !registered.contains(worker); });
+  if (missing.empty())
+    return own;
+  lock.unlock();
+  std::atomic<uint32_t> shortest = UINT32_MAX;
+  workers.callEach(missing, [&](size_t) {
+    return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+      proto::RegisterRequest request;
+      proto::RegisterResponse response;
+      request.set_client(own);
+      const grpc::Status status = stub.Register(&context, request, &response);
+      for (uint32_t known = shortest; status.ok() && response.lease_seconds() < known;)
+        if (shortest.compare_exchange_weak(known, response.lease_seconds()))
+          break;
+      return status;
+    };
+  });
+  lock.lock();
+  if (name == own)
+    registered.insert(missing.begin(), missing.end());
+  // Two renewals may fail before a lease ends.
+  interval = std::chrono::milliseconds(std::max<int64_t>(1000 * int64_t(shortest) / 3, 100));
+  if (!thread.joinable())
+    thread = std::thread([this] { renewUntilStopped(); });
+  return own;
+}
+
+void Lease::renew() {
+  std::string own;
+  std::set<size_t> some;
+  std::chrono::milliseconds patience{};
+  {
+    const std::lock_guard guard(mutex);
+    own = name;
+    some = registered;
+    patience = interval;
+  }
+  bool isForgotten = false;
+  for (size_t worker : some) {
+    proto::KeepAliveRequest request;
+    proto::KeepAliveResponse response;
+    request.set_client(own);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + patience);
+    isForgotten |= workers.stub(worker).KeepAlive(&context, request, &response).ok() &&
+                   !response.is_registered();
+  }
+  const std::lock_guard guard(mutex);
+  if (!isForgotten || name != own)
+    return;
+  name = fmt::format("{}.{}", base, ++names);
+  registered.clear();
+}
+
+void Lease::renewUntilStopped() {
+  std::unique_lock lock(mutex);
+  while (!stopped.wait_for(lock, interval, [&] { return isStopped; })) {
+    lock.unlock();
+    renew();
+    lock.lock();
+  }
+}

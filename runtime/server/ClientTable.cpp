@@ -1,0 +1,218 @@
+//===- ClientTable.cpp - Clients, their leases and the answers to their requests --------------===//
+
+#include "runtime/server/ClientTable.h"
+
+#include "runtime/server/Refusal.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace updraft::server;
+
+ClientTable::Client &ClientTable::find(const std::string &name) {
+  const auto found = clients.find(name);
+  if (found == clients.end())
+    throw Refusal(Reason::FailedPrecondition,
+                  fmt::format("client `{}` is not registered: it is new, or the worker has "
+                              "forgotten it; the outcome of its earlier requests is unknown; "
+                              "register under a new name",
+                              name));
+  return *found->second;
+}
+
+/// The client, which is added if it isn't registered.
+ClientTable::Client &ClientTable::place(const std::string &name) {
+  std::shared_ptr<Client> &client = clients[name];
+  if (!client)
+    client =
+        std::make_shared<Client>(Budget(limits.bytes, fmt::format("client `{}`", name), &memory));
+  client->seen = clock();
+  return *client;
+}
+
+void ClientTable::add(const std::string &name, const std::function<void()> &record) {
+  if (name.empty())
+    throw Refusal(Reason::InvalidArgument, "a client needs a name, which no other client has");
+  const std::lock_guard guard(mutex);
+  if (!clients.contains(name)) {
+    if (clients.size() >= limits.clients)
+      throw Refusal(Reason::ResourceExhausted,
+                    fmt::format("the worker has {} clients, and takes no more; it forgets those "
+                                "that have ended after {} s",
+                                clients.size(), std::max(limits.lease, limits.answerAge).count()));
+    record();
+  }
+  place(name);
+}
+
+bool ClientTable::renew(const std::string &name) {
+  const std::lock_guard guard(mutex);
+  const auto found = clients.find(name);
+  if (found != clients.end())
+    found->second->seen = clock();
+  return found != clients.end();
+}
+
+ClientTable::Request::Request(ClientTable &table, const std::string &name)
+    : table(table), client([&] {
+        const std::lock_guard guard(table.mutex);
+        table.find(name);
+        return table.clients.at(name);
+      }()) {
+  const std::lock_guard guard(table.mutex);
+  if (client->requests >= table.limits.requests)
+    throw Refusal(Reason::ResourceExhausted,
+                  fmt::format("client `{}` has {} requests under way; wait for their answers", name,
+                              client->requests));
+  ++client->requests;
+  client->seen = table.clock();
+}
+
+ClientTable::Request::~Request() {
+  const std::lock_guard guard(table.mutex);
+  --client->requests;
+  client->seen = table.clock();
+}
+
+Budget &ClientTable::Request::budget() const { return client->budget; }
+
+/// Makes room for one more answer.
+void ClientTable::forgetOld(Client &client) {
+  while (client.answers.size() >= limits.answers) {
+    const auto &[sequence, answer] = *client.answers.begin();
+    if (answer.progress != Progress::Known || clock() - answer.time < limits.answerAge)
+      throw Refusal(Reason::ResourceExhausted,
+                    fmt::format("the client has sent {} requests in the last {} s, and their "
+                                "answers must be kept; send fewer, or raise the limit",
+                                client.answers.size(), limits.answerAge.count()));
+    client.forgotten = sequence;
+    client.answers.erase(client.answers.begin());
+  }
+}
+
+int64_t ClientTable::once(const RequestKey &request, const std::function<int64_t()> &carryOut) {
+  std::unique_lock lock(mutex);
+  find(request.client);
+  const std::shared_ptr<Client> client = clients.at(request.client);
+  for (;;) {
+    const auto found = client->answers.find(request.sequence);
+    if (found == client->answers.end())
+      break;
+    if (found->second.progress == Progress::Known)
+      return found->second.value;
+    if (found->second.progress == Progress::Unknown)
+      throw Refusal(Reason::Aborted,
+                    fmt::format("the outcome of request {} of client `{}` is unknown, because it "
+                                "could not be written to the disk; it is not carried out again",
+                                request.sequence, request.client));
+    changed.wait(lock);
+  }
+  if (request.sequence <= client->forgotten)
+    throw Refusal(Reason::Aborted,
+                  fmt::format("the outcome of request {} of client `{}` is unknown: its answer "
+                              "has been forgotten; it is not carried out again",
+                              request.sequence, request.client));
+  forgetOld(*client);
+  client->answers.try_emplace(request.sequence);
+  lock.unlock();
+  int64_t value = 0;
+  try {
+    value = carryOut();
+  } catch (...) {
+    lock.lock();
+    if (Answer &answer = client->answers[request.sequence]; answer.progress == Progress::Decided)
+      answer.progress = Progress::Unknown;
+    else
+      client->answers.erase(request.sequence);
+    changed.notify_all();
+    throw;
+  }
+  lock.lock();
+  client->answers[request.sequence] = {Progress::Known, value, clock()};
+  changed.notify_all();
+  return value;
+}
+
+void ClientTable::decide(const RequestKey &request, int64_t value) {
+  const std::lock_guard guard(mutex);
+  find(request.client).answers[request.sequence] = {Progress::Decided, value, clock()};
+}
+
+bool ClientTable::hasEnded(const Client &client) const {
+  return client.requests == 0 && clock() - client.seen >= limits.lease;
+}
+
+bool ClientTable::isForgettable(const Client &client) const {
+  const auto now = clock();
+  return hasEnded(client) && now - client.seen >= limits.answerAge &&
+         std::all_of(client.answers.begin(), client.answers.end(), [&](const auto &answer) {
+           return now - answer.second.time >= limits.answerAge;
+         });
+}
+
+std::vector<std::string> ClientTable::ended() const {
+  std::vector<std::string> result;
+  const std::lock_guard guard(mutex);
+  for (const auto &[name, client] : clients)
+    if (hasEnded(*client))
+      result.push_back(name);
+  return result;
+}
+
+void ClientTable::forgetEnded(const std::function<void(const std::string &)> &record) {
+  const std::lock_guard guard(mutex);
+  for (auto client = clients.begin(); client != clients.end();)
+    if (isForgettable(*client->second)) {
+      record(client->first);
+      client = clients.erase(client);
+    } else {
+      ++client;
+    }
+}
+
+void ClientTable::forget(const std::string &name) {
+  const std::lock_guard guard(mutex);
+  clients.erase(name);
+}
+
+size_t ClientTable::clientCount() const {
+  const std::lock_guard guard(mutex);
+  return clients.size();
+}
+
+size_t ClientTable::answerCount() const {
+  const std::lock_guard guard(mutex);
+  size_t result = 0;
+  for (const auto &[name, client] : clients)
+    result += client->answers.size();
+  return result;
+}
+
+void ClientTable::list(store::Snapshot &snapshot) const {
+  const std::lock_guard guard(mutex);
+  for (const auto &[name, client] : clients) {
+    snapshot.clients.push_back({name, client->forgotten});
+    for (const auto &[sequence, answer] : client->answers)
+      if (answer.progress != Progress::UnderWay)
+        snapshot.answers.push_back({name, sequence, answer.value});
+  }
+}
+
+void ClientTable::restore(const store::Snapshot &snapshot) {
+  for (const store::StoredClient &client : snapshot.clients) {
+    const std::lock_guard guard(mutex);
+    place(client.name).forgotten = client.forgotten;
+  }
+  for (const store::StoredAnswer &answer : snapshot.answers)
+    restore({answer.client, answer.sequence}, answer.value);
+}
+
+void ClientTable::restore(const std::string &name) {
+  const std::lock_guard guard(mutex);
+  place(name);
+}
+
+void ClientTable::restore(const RequestKey &request, int64_t value) {
+  const std::lock_guard guard(mutex);
+  place(request.client).answers[request.sequence] = {Progress::Known, value, clock()};
+}

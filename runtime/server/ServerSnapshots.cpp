@@ -1,0 +1,222 @@
+//===- ServerSnapshots.cpp - Writing and reading a server's store -----------------------------===//
+
+#include "runtime/base/DType.h"
+#include "runtime/base/Safetensors.h"
+#include "runtime/messages/TensorMessages.h"
+#include "runtime/server/Refusal.h"
+#include "runtime/server/Server.h"
+#include "runtime/store/StoreError.h"
+
+#include <charconv>
+#include <cstring>
+#include <fmt/format.h>
+#include <optional>
+#include <utility>
+
+using namespace updraft::server;
+namespace runtime = updraft::runtime;
+using updraft::runtime::SafetensorsEntry;
+using updraft::runtime::SafetensorsFile;
+using updraft::runtime::SafetensorsSink;
+using updraft::runtime::SafetensorsType;
+using updraft::runtime::SafetensorsWriter;
+using updraft::runtime::Status;
+using updraft::store::StoreError;
+
+// The names in a snapshot's file of parameters are those of docs/runtime.md, "Files".
+static constexpr std::string_view paramPrefix = "param/";
+static constexpr std::string_view versionKey = "updraft.version.";
+
+[[noreturn]] static void damaged(const std::string &message) {
+  throw StoreError(StoreError::Kind::Damaged, message);
+}
+
+//===----------------------------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------------------------===//
+
+static std::string fileOf(const Parameters &parameters) {
+  SafetensorsWriter writer;
+  for (const auto &parameter : parameters) {
+    const Tensor &tensor = parameter->tensor;
+    writer.setMetadata(fmt::format("{}{}", versionKey, parameter->name),
+                       std::to_string(parameter->version.load()));
+    writer.add(
+        fmt::format("{}{}", paramPrefix, parameter->name), runtime::safetensorsType(tensor.dtype()),
+        tensor.shape(),
+        [&tensor](SafetensorsSink &sink) { return sink.write(tensor.data(), tensor.bytes()); });
+  }
+  std::string bytes;
+  if (const Status status = writer.write(bytes); !status.ok())
+    throw Refusal(Reason::Internal, status.message());
+  return bytes;
+}
+
+void Server::takeSnapshot() {
+  if (!store)
+    throw Refusal(Reason::FailedPrecondition,
+                  "the worker keeps nothing on a disk; start it with a store");
+  const std::lock_guard one(snapshots);
+  const Parameters all = params.all();
+  size_t bytes = 0;
+  for (const auto &parameter : all)
+    bytes += parameter->tensor.bytes();
+  const Budget::Reservation copies = memory.reserve(bytes, "a copy of all parameters");
+  store::SnapshotContent content;
+  try {
+    uint64_t changes = 0;
+    {
+      const ChangeGate::Pause pause(gate);
+      changes = gate.count();
+      content.snapshot.record = store->journal().startSegment();
+      content.parameters = fileOf(params.all());
+      const std::lock_guard guard(mutex);
+      for (const auto &[name, entry] : optimizers) {
+        content.snapshot.optimizers.push_back(
+            {name, entry.optimizer->request().SerializeAsString(), entry.optimizer->package(), {}});
+        content.states.push_back(entry.optimizer->saveStates());
+      }
+      table.list(content.snapshot);
+    }
+    store->save(std::move(content));
+    inSnapshot = changes;
+  } catch (const StoreError &error) {
+    throw Refusal(
+        error.kind() == StoreError::Kind::Full ? Reason::ResourceExhausted : Reason::Internal,
+        fmt::format("cannot write a snapshot: {}; the one before is still there", error.what()));
+  }
+}
+
+//===----------------------------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------------------------===//
+
+static std::optional<upd_dtype> typeOf(SafetensorsType type) {
+  for (upd_dtype dtype : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16})
+    if (runtime::safetensorsType(dtype) == type)
+      return dtype;
+  return std::nullopt;
+}
+
+void Server::restoreParameters(const std::string &bytes, const std::string &name) {
+  SafetensorsFile file;
+  if (const Status status = SafetensorsFile::openBytes(bytes, name, file); !status.ok())
+    damaged(status.message());
+  for (const SafetensorsEntry &entry : file.tensors()) {
+    const auto dtype = typeOf(entry.type);
+    if (!entry.name.starts_with(paramPrefix) || !dtype)
+      damaged(fmt::format("`{}` has an unknown tensor `{}`", name, entry.name));
+    const std::string own = entry.name.substr(paramPrefix.size());
+    uint64_t version = 0;
+    if (const auto text = file.metadata().find(fmt::format("{}{}", versionKey, own));
+        text != file.metadata().end())
+      std::from_chars(text->second.data(), text->second.data() + text->second.size(), version);
+    Tensor tensor(*dtype, entry.shape, memory, fmt::format("tensor `{}`", own));
+    if (const Status status = file.read(entry, 0, tensor.data(), tensor.bytes()); !status.ok())
+      damaged(status.message());
+    params.restore(own, std::move(tensor), version);
+  }
+}
+
+void Server::restore() {
+  try {
+    const store::Snapshot &snapshot = store->snapshot();
+    if (snapshot.number != 0)
+      restoreParameters(store->read(snapshot.parameters), snapshot.parameters.name);
+    for (const store::StoredOptimizer &stored : snapshot.optimizers) {
+      worker::v1::CreateOptimizerRequest request;
+      if (!request.ParseFromString(stored.request))
+        damaged(fmt::format("the store has an optimizer `{}` that this worker doesn't know",
+                            stored.name));
+      auto made = std::make_shared<ServedOptimizer>(std::move(request), stored.package,
+                                                    loadRule(stored.package), params);
+      made->loadStates(store->read(stored.states), stored.states.name);
+      optimizers.emplace(stored.name, Entry{std::move(made), {}});
+    }
+    table.restore(snapshot);
+    store->replay([&](uint64_t number, std::string_view content) { replay(number, content); });
+  } catch (const Refusal &refusal) {
+    damaged(fmt::format("the store can't be restored: {}", refusal.what()));
+  }
+}
+
+void Server::replay(uint64_t number, std::string_view content) {
+  ReadRecord read = readRecord(number, content);
+  store::v1::Record &record = read.record;
+  const auto nothing = [] {};
+  switch (record.operation_case()) {
+  case store::v1::Record::kPut: {
+    const worker::v1::TensorInfo &info = record.put().tensor();
+    const auto dtype = messages::typeOf(info.dtype());
+    if (!dtype)
+      damaged(fmt::format("record {} of the journal has a tensor of an unknown type", number));
+    Tensor tensor(*dtype, {info.shape().begin(), info.shape().end()}, memory,
+                  fmt::format("tensor `{}`", info.name()));
+    if (const size_t bytes = tensor.bytes())
+      std::memcpy(tensor.data(), read.take(bytes), bytes);
+    params.put(info.name(), std::move(tensor), recorder);
+    break;
+  }
+  case store::v1::Record::kCreate: {
+    store::v1::CreateOptimizer &create = *record.mutable_create();
+    RulePointer rule = loadRule(create.package());
+    const std::string name = create.request().optimizer();
+    auto made = std::make_shared<ServedOptimizer>(std::move(*create.mutable_request()),
+                                                  std::move(*create.mutable_package()),
+                                                  std::move(rule), params);
+    optimizers.insert_or_assign(name, Entry{std::move(made), {}});
+    break;
+  }
+  case store::v1::Record::kDelete:
+    optimizers.erase(record.delete_().optimizer());
+    break;
+  case store::v1::Record::kSet:
+    entry(record.set().optimizer()).optimizer->setHypers(record.set(), nothing);
+    break;
+  case store::v1::Record::kStep:
+    replayStep(record.step(), read);
+    break;
+  case store::v1::Record::kRegister:
+    table.restore(record.register_());
+    break;
+  case store::v1::Record::kForget:
+    table.forget(record.forget());
+    break;
+  case store::v1::Record::OPERATION_NOT_SET:
+    break;
+  }
+}
+
+void Server::replayStep(const store::v1::Step &step, ReadRecord &record) {
+  ServedOptimizer &optimizer = *entry(step.optimizer()).optimizer;
+  std::map<size_t, SummedGradient> gradients;
+  std::vector<Shape> shapes; // of the views
+  shapes.reserve(static_cast<size_t>(step.gradients().size()));
+  for (const store::v1::Step::Gradient &gradient : step.gradients()) {
+    if (gradient.param() >= optimizer.parameters().size())
+      damaged(fmt::format("the journal has a step of parameter {} of the optimizer `{}`, which has "
+                          "{}",
+                          gradient.param(), step.optimizer(), optimizer.parameters().size()));
+    SummedGradient &added = gradients[gradient.param()];
+    Shape &shape = shapes.emplace_back(optimizer.parameters()[gradient.param()]->tensor.shape());
+    added.isWhole = gradient.is_whole();
+    if (!added.isWhole) {
+      if (shape.empty() || gradient.rows() > record.tensors.size() / sizeof(int64_t))
+        damaged("the journal has a gradient of too many rows");
+      const char *rows = record.take(gradient.rows() * sizeof(int64_t));
+      added.rows.resize(gradient.rows());
+      if (!added.rows.empty())
+        std::memcpy(added.rows.data(), rows, added.rows.size() * sizeof(int64_t));
+      shape[0] = static_cast<int64_t>(added.rows.size());
+    }
+    added.view.dtype = optimizer.gradType();
+    added.view.device = UPD_CPU;
+    added.view.shape = shape.data();
+    added.view.rank = static_cast<int32_t>(shape.size());
+    // The library only reads gradients.
+    added.view.data = const_cast<char *>(
+        record.take(bytesOf(added.view.dtype, shape, "a gradient of the journal")));
+  }
+  const int64_t stepped = optimizer.step(gradients, [](int64_t) {});
+  table.restore({step.request().client(), step.request().sequence()}, stepped);
+}

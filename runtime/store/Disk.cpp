@@ -1,0 +1,31 @@
+//===- Disk.cpp - The files of a store --------------------------------------------------------===//
+
+#include "runtime/store/Disk.h"
+
+#include "runtime/store/StoreError.h"
+
+#include <fmt/format.h>
+
+using namespace updraft::store;
+
+std::string updraft::store::readFile(Disk &disk, const std::string &name) {
+  const auto file = disk.open(name, Disk::Opening::Existing);
+  if (!file)
+    throw StoreError(StoreError::Kind::Damaged, fmt::format("the store has no file `{}`", name));
+  std::string content(file->size(), '\0');
+  content.resize(file->read(0, content.data(), content.size()));
+  return content;
+}
+
+void updraft::store::replaceFile(Disk &disk, const std::string &name,
+                                 const std::vector<std::string_view> &parts) {
+  const std::string aside = name + ".new";
+  {
+    const auto file = disk.open(aside, Disk::Opening::OrCreate);
+    file->truncate(0); // of an earlier attempt
+    file->write(0, parts);
+    file->sync();
+  }
+  disk.rename(aside, name);
+  disk.syncNames();
+}

@@ -1,0 +1,64 @@
+//===- Store.cpp - A parameter server's files -------------------------------------------------===//
+
+#include "runtime/store/Store.h"
+
+#include "runtime/store/Checksum.h"
+#include "runtime/store/StoreError.h"
+
+#include <fmt/format.h>
+#include <set>
+#include <utility>
+
+using namespace updraft::store;
+
+static constexpr std::string_view prefix = "snapshot-";
+
+Store::Store(std::unique_ptr<Disk> given, uint64_t newStore)
+    : disk(std::move(given)), catalog(*disk, newStore), current(catalog.snapshot()),
+      lastNumber(current.number) {
+  removeOthers();
+}
+
+std::string Store::read(const SnapshotFile &file) const {
+  std::string content = readFile(*disk, file.name);
+  if (checksum({content}, 0) != file.checksum)
+    throw StoreError(StoreError::Kind::Damaged,
+                     fmt::format("`{}` is damaged: its content is not what was written; restore it "
+                                 "from a copy",
+                                 file.name));
+  return content;
+}
+
+void Store::replay(const Journal::Visitor &visit) {
+  records.emplace(*disk, catalog.store(), current.record, visit);
+}
+
+SnapshotFile Store::write(const std::string &name, std::string_view content) {
+  replaceFile(*disk, name, {content});
+  return {name, checksum({content}, 0)};
+}
+
+void Store::save(SnapshotContent content) {
+  Snapshot &made = content.snapshot;
+  made.number = ++lastNumber; // after a failure it isn't known whether the number is in use
+  made.parameters =
+      write(fmt::format("{}{}-parameters.safetensors", prefix, made.number), content.parameters);
+  for (size_t i = 0; i < made.optimizers.size(); ++i)
+    made.optimizers[i].states =
+        write(fmt::format("{}{}-states-{}.safetensors", prefix, made.number, i), content.states[i]);
+  catalog.replace(made);
+  current = std::move(made);
+  // What follows is done again at the next start, if it fails.
+  removeOthers();
+  records->removeUpTo(current.record);
+}
+
+/// Removes files of other snapshots, also of such that were never completed.
+void Store::removeOthers() {
+  std::set<std::string> kept = {current.parameters.name};
+  for (const StoredOptimizer &optimizer : current.optimizers)
+    kept.insert(optimizer.states.name);
+  for (const std::string &name : disk->list())
+    if (name.starts_with(prefix) && !kept.contains(name))
+      disk->remove(name);
+}

@@ -1,0 +1,376 @@
+//===- DurabilityTests.cpp - Servers that are started again -----------------------------------===//
+
+#include "Requests.h"
+#include "SimulatedDisk.h"
+#include "Tensors.h"
+#include "runtime/server/Server.h"
+#include "runtime/store/StoreError.h"
+#include "tools/updraft-worker/RuleSource.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+using namespace updraft::server;
+using updraft::store::PowerLoss;
+using updraft::store::SimulatedDisk;
+using updraft::store::SimulatedStorage;
+using updraft::store::StoreError;
+
+namespace {
+
+/// Compiles each rule once.
+std::string packedOnce(const updraft::worker::v1::Rule &rule) {
+  static std::map<std::string, std::string> known;
+  std::string &package = known[rule.source()];
+  if (package.empty())
+    package = updraft::worker::packSource(rule);
+  return package;
+}
+
+/// A server on a simulated disk.
+class Process {
+public:
+  Process(SimulatedStorage &storage, Durability durability)
+      : store(std::make_unique<SimulatedDisk>(storage), 99),
+        server({}, packedOnce, std::chrono::steady_clock::now, durability, &store) {}
+
+  updraft::store::Store store;
+  Server server;
+};
+
+class DurabilityTest : public testing::Test {
+protected:
+  /// Ends the process as SIGKILL does, and starts another.
+  Server &start(Durability durability = Durability::Step, double kept = 1) {
+    process.reset();
+    storage.restart(random, kept);
+    process.emplace(storage, durability);
+    return process->server;
+  }
+  Server &server() { return process->server; }
+
+  void put(const std::string &name, const std::vector<float> &values) {
+    server().sync(server().put(name, vectorOf(values, server().budget())));
+  }
+  std::vector<float> valuesAt(const std::string &name) {
+    return valuesOf(server().copies(server().parameters().find({name}))[0]);
+  }
+  /// Pushes a gradient in a context of its own and steps.
+  int64_t step(uint64_t sequence, std::vector<Gradient> gradients) {
+    server().openContext("o", sequence, "a");
+    server().push("o", sequence, {"a", sequence}, std::move(gradients));
+    const int64_t stepped = server().step("o", sequence, {"a", sequence});
+    server().releaseContext("o", sequence);
+    return stepped;
+  }
+  std::vector<Gradient> gradientOf(const std::vector<float> &values) {
+    std::vector<Gradient> result;
+    result.push_back({0, std::nullopt, vectorOf(values, server().budget())});
+    return result;
+  }
+  std::vector<Gradient> rowOf(int64_t row, float value) {
+    std::vector<Gradient> result = gradientOf({value});
+    result[0].rows = {row};
+    return result;
+  }
+  void createAdam() {
+    server().registerClient("a");
+    put("w", {1, 2, 3});
+    put("v", {5});
+    server().createOptimizer(requestOf("o", "adam", {{{"w"}, {{"lr", 0.5}}}, {{"v"}, {}}}));
+  }
+
+  SimulatedStorage storage;
+  std::mt19937_64 random{1};
+  std::optional<Process> process;
+};
+
+} // namespace
+
+TEST_F(DurabilityTest, EveryAnsweredChangeIsThereAfterALossOfPower) {
+  start();
+  createAdam();
+  EXPECT_EQ(step(1, gradientOf({1, -1, 2})), 1);
+  server().setHypers(hypersOf("o", 0, {{"lr", 0.25}}));
+  EXPECT_EQ(step(2, gradientOf({3, 1, 1})), 1);
+  put("u", {8, 9});
+  EXPECT_EQ(step(3, rowOf(1, 4)), 1);
+  const std::vector<float> before = valuesAt("w");
+
+  start(Durability::Step, 0);
+  EXPECT_EQ(valuesAt("w"), before);
+  EXPECT_EQ(valuesAt("u"), (std::vector<float>{8, 9}));
+  EXPECT_EQ(server().parameters().find({"w"})[0]->version, 4u);
+  EXPECT_EQ(server().step("o", 3, {"a", 3}), 1); // the answer is known, though the context is not
+  EXPECT_EQ(valuesAt("w"), before);
+  EXPECT_EQ(refusalOf(Reason::NotFound, [&] { server().step("o", 3, {"a", 4}); }),
+            "optimizer `o` has no open context 3; it was released, or never opened");
+
+  // The states are there, too: another step has the bits that it has without a restart.
+  const auto next = [&] {
+    step(4, gradientOf({1, 1, 1}));
+    return valuesAt("w");
+  };
+  const std::vector<float> after = next();
+  process.reset();
+  storage = SimulatedStorage();
+  start(Durability::None);
+  createAdam();
+  step(1, gradientOf({1, -1, 2}));
+  server().setHypers(hypersOf("o", 0, {{"lr", 0.25}}));
+  step(2, gradientOf({3, 1, 1}));
+  step(3, rowOf(1, 4));
+  EXPECT_EQ(next(), after);
+}
+
+TEST_F(DurabilityTest, ASnapshotReplacesTheJournal) {
+  start();
+  createAdam();
+  step(1, gradientOf({1, -1, 2}));
+  server().takeSnapshot();
+  EXPECT_EQ(server().statistics().journalBytes, 0u);
+  const std::vector<float> before = valuesAt("w");
+  start(Durability::Step, 0);
+  EXPECT_EQ(valuesAt("w"), before);
+  EXPECT_EQ(server().parameters().find({"w"})[0]->version, 2u);
+  EXPECT_EQ(server().step("o", 1, {"a", 1}), 1);
+  step(2, gradientOf({1, 1, 1}));
+  const std::vector<float> after = valuesAt("w");
+  server().takeSnapshot();
+  start(Durability::Step, 0);
+  EXPECT_EQ(valuesAt("w"), after);
+  for (const std::string &name : storage.names())
+    EXPECT_FALSE(name.starts_with("snapshot-1-")) << name;
+}
+
+TEST_F(DurabilityTest, WithSnapshotsAloneTheLastOneCounts) {
+  start(Durability::Snapshot);
+  createAdam();
+  step(1, gradientOf({1, -1, 2}));
+  const std::vector<float> before = valuesAt("w");
+  server().takeSnapshot();
+  step(2, gradientOf({1, -1, 2}));
+  start(Durability::Snapshot);
+  EXPECT_EQ(valuesAt("w"), before);
+}
+
+TEST_F(DurabilityTest, AJournalThatIsNotContinuedBecomesASnapshot) {
+  start();
+  createAdam();
+  step(1, gradientOf({1, -1, 2}));
+  const std::vector<float> before = valuesAt("w");
+  start(Durability::Snapshot, 0);
+  EXPECT_EQ(valuesAt("w"), before);
+  EXPECT_EQ(server().statistics().journalBytes, 0u);
+  start(Durability::Step, 0);
+  EXPECT_EQ(valuesAt("w"), before);
+}
+
+TEST_F(DurabilityTest, ADeletedOptimizerStaysDeleted) {
+  start();
+  createAdam();
+  step(1, gradientOf({1, -1, 2}));
+  server().deleteOptimizer("o");
+  server().createOptimizer(requestOf("o", "sgd", {{{"w"}, {{"lr", 1.0}}}}));
+  start();
+  EXPECT_EQ(server().optimizer("o")->parameters().size(), 1u);
+  server().deleteOptimizer("o");
+  start();
+  EXPECT_EQ(server().statistics().optimizers, 0u);
+  EXPECT_EQ(server().statistics().parameters, 2u);
+}
+
+TEST_F(DurabilityTest, AFullDiskRefusesStepsAndServesReads) {
+  start();
+  createAdam();
+  step(1, gradientOf({1, -1, 2}));
+  const std::vector<float> before = valuesAt("w");
+  storage.capacity = 0;
+  const std::string text =
+      "the worker's disk is full, and the change must be recorded before it is "
+      "made: no space left on the simulated disk";
+  EXPECT_EQ(refusalOf(Reason::ResourceExhausted, [&] { step(2, gradientOf({1, 1, 1})); }), text);
+  EXPECT_EQ(refusalOf(Reason::ResourceExhausted, [&] { put("w", {0, 0, 0}); }), text);
+  EXPECT_EQ(refusalOf(Reason::ResourceExhausted,
+                      [&] { server().setHypers(hypersOf("o", 0, {{"lr", 7}})); }),
+            text);
+  EXPECT_EQ(refusalOf(Reason::ResourceExhausted, [&] { server().deleteOptimizer("o"); }), text);
+  EXPECT_EQ(refusalOf(Reason::ResourceExhausted, [&] { server().takeSnapshot(); })
+                .starts_with("cannot write a snapshot: "),
+            true);
+  EXPECT_EQ(valuesAt("w"), before);
+  storage.capacity = SIZE_MAX;
+  EXPECT_EQ(server().step("o", 2, {"a", 2}), 1); // the context is still there
+  const std::vector<float> after = valuesAt("w");
+  EXPECT_NE(after, before);
+  start(Durability::Step, 0);
+  EXPECT_EQ(valuesAt("w"), after);
+}
+
+TEST_F(DurabilityTest, AFailedSyncHasAnUnknownOutcome) {
+  start();
+  createAdam();
+  server().openContext("o", 1, "a");
+  server().push("o", 1, {"a", 1}, gradientOf({1, -1, 2}));
+  storage.failingSync = storage.syncs + 1;
+  EXPECT_EQ(refusalOf(Reason::Aborted, [&] { server().step("o", 1, {"a", 1}); })
+                .starts_with("the outcome is unknown, because the change could not be written"),
+            true);
+  EXPECT_EQ(refusalOf(Reason::Aborted, [&] { server().step("o", 1, {"a", 1}); }),
+            "the outcome of request 1 of client `a` is unknown, because it could not be written to "
+            "the disk; it is not carried out again");
+  EXPECT_EQ(refusalOf(Reason::Unavailable, [&] { server().step("o", 1, {"a", 2}); })
+                .starts_with("the journal takes no more records since an error"),
+            true);
+}
+
+TEST_F(DurabilityTest, RefusesADamagedSnapshot) {
+  start();
+  createAdam();
+  step(1, gradientOf({1, -1, 2}));
+  server().takeSnapshot();
+  process.reset();
+  for (const std::string name :
+       {"snapshot-1-parameters.safetensors", "snapshot-1-states-0.safetensors"}) {
+    const std::string whole = storage.content(name);
+    std::string content = whole;
+    content.back() = static_cast<char>(content.back() ^ 1);
+    storage.setContent(name, content);
+    try {
+      start();
+      FAIL();
+    } catch (const StoreError &error) {
+      EXPECT_EQ(error.kind(), StoreError::Kind::Damaged);
+      EXPECT_EQ(error.what(), "`" + name +
+                                  "` is damaged: its content is not what was written; "
+                                  "restore it from a copy");
+    }
+    storage.setContent(name, whole);
+  }
+}
+
+namespace {
+
+/// Changes in a random order, on a server that loses power. A second server without a disk makes
+/// the same changes, and is what the first must be equal to.
+class PowerLossRun {
+public:
+  explicit PowerLossRun(uint64_t seed) : random(seed) {}
+
+  void run() {
+    makeServer();
+    for (int change = 0; change < 40; ++change) {
+      if (pick(6) == 0)
+        storage.failsAt = storage.operations + 1 + pick(20);
+      const uint64_t kind = pick(10), seed = random();
+      try {
+        make(server(), kind, seed);
+      } catch (const PowerLoss &) {
+        restart();
+        // The change was made, or it was not.
+        if (isSame())
+          continue;
+        make(reference, kind, seed);
+        ASSERT_TRUE(isSame()) << "change " << change << " of kind " << kind;
+        continue;
+      }
+      make(reference, kind, seed);
+      ASSERT_TRUE(isSame()) << "change " << change << " of kind " << kind;
+      repeatARequest();
+    }
+  }
+
+private:
+  Server &server() { return process->server; }
+  uint64_t pick(uint64_t below) { return random() % below; }
+
+  void makeServer() {
+    process.emplace(storage, Durability::Step);
+    for (Server *one : {&server(), &reference}) {
+      one->sync(one->put("w", vectorOf({1, 2, 3, 4}, one->budget())));
+      one->createOptimizer(requestOf("o", "adam", {{{"w"}, {}}}));
+    }
+  }
+
+  void restart() {
+    for (;;) {
+      process.reset();
+      storage.restart(random, std::vector<double>{0, 0.5, 0.9, 1}[pick(4)]);
+      if (pick(3) == 0) // the power fails again
+        storage.failsAt = storage.operations + 1 + pick(10);
+      try {
+        process.emplace(storage, Durability::Step);
+        storage.failsAt = 0;
+        return;
+      } catch (const PowerLoss &) {
+      }
+    }
+  }
+
+  void make(Server &on, uint64_t kind, uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const auto value = [&] { return static_cast<float>(random() % 100) - 50; };
+    if (kind == 0) {
+      on.sync(on.put("w", vectorOf({value(), value(), value(), value()}, on.budget())));
+    } else if (kind == 1) {
+      on.setHypers(hypersOf("o", 0, {{"lr", double(random() % 100) / 100}}));
+    } else if (kind == 2) {
+      if (&on != &reference)
+        on.takeSnapshot();
+    } else if (kind == 3) {
+      on.sync(on.put("p" + std::to_string(random() % 3), vectorOf({value()}, on.budget())));
+    } else {
+      std::vector<Gradient> gradients;
+      gradients.push_back(
+          {0, std::nullopt, vectorOf({value(), value(), value(), value()}, on.budget())});
+      const uint64_t number = random() >> 1;
+      const RequestKey request{"a", number};
+      on.registerClient("a");
+      on.openContext("o", number, "a");
+      on.push("o", number, request, std::move(gradients));
+      on.step("o", number, request);
+      on.releaseContext("o", number);
+      if (&on == &reference)
+        answered.push_back(number);
+    }
+  }
+
+  /// A step that was answered, maybe by an earlier process, has its first answer and no effect.
+  void repeatARequest() {
+    if (answered.empty())
+      return;
+    const uint64_t number = answered[pick(answered.size())];
+    ASSERT_EQ(server().step("o", number, {"a", number}), 1);
+    ASSERT_TRUE(isSame()) << "repeated request";
+  }
+
+  static std::string contentOf(Server &one) {
+    std::string result;
+    for (const auto &parameter : one.parameters().all()) {
+      result += parameter->name + std::to_string(parameter->version) + ":";
+      result.append(parameter->tensor.data(), parameter->tensor.bytes());
+    }
+    return result + one.optimizer("o")->saveStates();
+  }
+  bool isSame() { return contentOf(server()) == contentOf(reference); }
+
+  std::mt19937_64 random;
+  std::vector<uint64_t> answered; ///< the numbers of steps
+  SimulatedStorage storage;
+  std::optional<Process> process;
+  Server reference{{}, packedOnce, std::chrono::steady_clock::now};
+};
+
+} // namespace
+
+/// After each loss of power, a change that was answered is there, and another is there whole or not
+/// at all. No step is applied twice.
+TEST(PowerLossTest, ChangesAreThereWholeOrNotAtAll) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE(seed);
+    PowerLossRun(seed).run();
+    if (HasFatalFailure())
+      return;
+  }
+}
