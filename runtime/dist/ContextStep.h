@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -17,7 +16,7 @@ namespace updraft::dist {
 
 /// The state that an optimizer shares with its replacements.
 struct StepProgress {
-  std::mutex mutex; ///< guards steps, states and `applied`
+  Lock lock; ///< guards steps, states and `applied`
   AppliedContexts applied;
 };
 
@@ -30,7 +29,7 @@ public:
       : progress(progress), number(number), context(std::move(context)), before(before) {}
 
   int64_t run(const StorageLocks &locks, const std::vector<size_t> &places) {
-    return LockedStep::run(progress.mutex, locks, places);
+    return LockedStep::run(progress.lock, locks, places);
   }
 
 private:

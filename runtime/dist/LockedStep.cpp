@@ -2,27 +2,61 @@
 
 #include "runtime/dist/LockedStep.h"
 
-#include "runtime/dist/LockWait.h"
+#include <utility>
 
 using namespace updraft::dist;
 
-int64_t LockedStep::run(std::mutex &optimizer, const StorageLocks &locks,
-                        const std::vector<size_t> &places) {
-  lockCounted(optimizer);
-  const std::lock_guard guard(optimizer, std::adopt_lock);
-  if (isRepeated())
-    return alreadyApplied;
-  takeHypers();
-  if (places.empty())
-    return 0;
-  {
-    const StorageLocks::Guard exclusive(locks, places);
-    Prepared prepared{*this};
-    for (; prepared.end < bucketCount(); ++prepared.end)
-      prepare(prepared.end);
-    record();
-    for (; prepared.begin < prepared.end; ++prepared.begin)
-      apply(prepared.begin);
+void LockedStep::cancel() {
+  for (; done < prepared; ++done)
+    abandon(done);
+  exclusive.reset();
+  if (Lock *const lock = std::exchange(held, nullptr))
+    lock->unlock();
+}
+
+std::optional<int64_t> LockedStep::begin(Lock &optimizer, const StorageLocks &locks,
+                                         const std::vector<size_t> &places, Patience patience) {
+  if (!optimizer.lock(patience))
+    throw LockTimeout();
+  held = &optimizer;
+  try {
+    if (isRepeated()) {
+      cancel();
+      return alreadyApplied;
+    }
+    takeHypers();
+    if (places.empty()) {
+      cancel();
+      return 0;
+    }
+    exclusive = locks.lock(places, patience);
+    if (!exclusive)
+      throw LockTimeout();
+    for (; prepared < bucketCount(); ++prepared)
+      prepare(prepared);
+    return std::nullopt;
+  } catch (...) {
+    cancel();
+    throw;
   }
+}
+
+void LockedStep::finish() {
+  try {
+    record();
+  } catch (...) {
+    cancel();
+    throw;
+  }
+  for (; done < prepared; ++done)
+    apply(done);
+  cancel();
+}
+
+int64_t LockedStep::run(Lock &optimizer, const StorageLocks &locks,
+                        const std::vector<size_t> &places) {
+  if (const std::optional<int64_t> result = begin(optimizer, locks, places))
+    return *result;
+  finish();
   return static_cast<int64_t>(places.size());
 }

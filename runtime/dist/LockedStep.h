@@ -9,14 +9,23 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <optional>
+#include <stdexcept>
 #include <vector>
 
 namespace updraft::dist {
 
-/// A step of an optimizer's buckets: parameters that are stepped together. Used once.
+/// A lock was not free in time.
+class LockTimeout : public std::runtime_error {
+public:
+  LockTimeout() : std::runtime_error("another step holds a parameter or the optimizer") {}
+};
+
+/// A step of an optimizer's buckets: parameters that are stepped together. Used once. Either `run`,
+/// or `begin` and then `finish` or `cancel`, by any threads.
 class LockedStep {
 public:
+  /// The step is finished or canceled.
   virtual ~LockedStep() = default;
 
   /// The result of `run` if there was nothing to do, instead of a number of parameters.
@@ -25,7 +34,17 @@ public:
   /// Steps all buckets, or none if one refuses. Returns the number of stepped parameters.
   /// `optimizer` guards the optimizer; `places` are the parameters with gradients, as indices into
   /// the ranges of `locks`. Thread-safe.
-  int64_t run(std::mutex &optimizer, const StorageLocks &locks, const std::vector<size_t> &places);
+  int64_t run(Lock &optimizer, const StorageLocks &locks, const std::vector<size_t> &places);
+
+  /// Locks, and prepares all buckets. Returns nothing if the step holds its locks and `finish` has
+  /// to be called; or the result of `run` if there is nothing to do. If it throws, it holds
+  /// nothing. Throws LockTimeout.
+  std::optional<int64_t> begin(Lock &optimizer, const StorageLocks &locks,
+                               const std::vector<size_t> &places, Patience patience = forever);
+  /// Records and applies all buckets, and unlocks. If `record` refuses, applies none.
+  void finish();
+  /// Abandons all buckets, and unlocks. Has no effect unless the step holds its locks.
+  void cancel();
 
 protected:
   // All are called with the optimizer's lock held. From `prepare` on, the memory's locks are held
@@ -47,15 +66,9 @@ protected:
   virtual void abandon(size_t bucket) = 0;
 
 private:
-  /// Its destructor abandons the buckets in [begin, end), which are prepared but not applied.
-  struct Prepared {
-    LockedStep &step;
-    size_t begin = 0, end = 0;
-    ~Prepared() {
-      for (; begin < end; ++begin)
-        step.abandon(begin);
-    }
-  };
+  Lock *held = nullptr; ///< the optimizer's
+  std::optional<StorageLocks::Guard> exclusive;
+  size_t done = 0, prepared = 0; ///< buckets
 };
 
 } // namespace updraft::dist

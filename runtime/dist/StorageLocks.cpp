@@ -2,18 +2,17 @@
 
 #include "runtime/dist/StorageLocks.h"
 
-#include "runtime/dist/LockWait.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
 #include <map>
+#include <mutex>
 
 using namespace updraft::dist;
 using updraft::runtime::MemoryRange;
 
-using Lock = std::shared_ptr<std::mutex>;
+using SharedLock = std::shared_ptr<Lock>;
 
 namespace {
 /// The locked ranges. Each has its own lock, and also uses the locks of earlier ranges that overlap
@@ -26,12 +25,12 @@ public:
     return *registry;
   }
 
-  std::vector<std::vector<Lock>> get(const std::vector<MemoryRange> &ranges) {
+  std::vector<std::vector<SharedLock>> get(const std::vector<MemoryRange> &ranges) {
     std::lock_guard guard(mutex);
-    std::vector<std::vector<Lock>> result;
+    std::vector<std::vector<SharedLock>> result;
     result.reserve(ranges.size());
     for (const MemoryRange &range : ranges)
-      result.push_back(range.empty() ? std::vector<Lock>() : get(range));
+      result.push_back(range.empty() ? std::vector<SharedLock>() : get(range));
     // Checks all entries only after as many were added since the last check.
     if (count > 2 * keptAfterSweep + 64) {
       count = 0;
@@ -45,10 +44,10 @@ public:
   }
 
 private:
-  using Ranges = std::map<std::pair<uintptr_t, uintptr_t>, std::weak_ptr<std::mutex>>;
+  using Ranges = std::map<std::pair<uintptr_t, uintptr_t>, std::weak_ptr<Lock>>;
 
-  std::vector<Lock> get(const MemoryRange &range) {
-    std::vector<Lock> result;
+  std::vector<SharedLock> get(const MemoryRange &range) {
+    std::vector<SharedLock> result;
     bool isKnown = false;
     for (size_t length = 0; length < byLength.size(); ++length) {
       const Ranges &some = byLength[length];
@@ -62,7 +61,7 @@ private:
         const auto &[begin, end] = entry->first;
         if (end <= range.begin)
           continue;
-        if (Lock lock = entry->second.lock()) {
+        if (SharedLock lock = entry->second.lock()) {
           isKnown |= begin == range.begin && end == range.end;
           result.push_back(std::move(lock));
         }
@@ -70,7 +69,7 @@ private:
     }
     if (isKnown)
       return result;
-    result.push_back(std::make_shared<std::mutex>());
+    result.push_back(std::make_shared<Lock>());
     Ranges &same = byLength[static_cast<size_t>(std::bit_width(range.size())) - 1];
     count += same.insert_or_assign({range.begin, range.end}, result.back()).second;
     return result;
@@ -87,21 +86,22 @@ private:
 } // namespace
 
 StorageLocks::StorageLocks(const std::vector<MemoryRange> &ranges) {
-  const std::vector<std::vector<Lock>> byPlace = Registry::process().get(ranges);
-  for (const std::vector<Lock> &some : byPlace)
+  const std::vector<std::vector<SharedLock>> byPlace = Registry::process().get(ranges);
+  for (const std::vector<SharedLock> &some : byPlace)
     locks.insert(locks.end(), some.begin(), some.end());
   std::sort(locks.begin(), locks.end());
   locks.erase(std::unique(locks.begin(), locks.end()), locks.end());
   ends.reserve(ranges.size());
-  for (const std::vector<Lock> &some : byPlace) {
-    for (const Lock &lock : some)
+  for (const std::vector<SharedLock> &some : byPlace) {
+    for (const SharedLock &lock : some)
       numbers.push_back(
           static_cast<size_t>(std::lower_bound(locks.begin(), locks.end(), lock) - locks.begin()));
     ends.push_back(numbers.size());
   }
 }
 
-StorageLocks::Guard::Guard(const StorageLocks &locks, const std::vector<size_t> &places) {
+bool StorageLocks::Guard::lock(const StorageLocks &locks, const std::vector<size_t> &places,
+                               Patience patience) {
   std::vector<size_t> wanted;
   wanted.reserve(places.size());
   for (size_t place : places)
@@ -111,12 +111,22 @@ StorageLocks::Guard::Guard(const StorageLocks &locks, const std::vector<size_t> 
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   held.reserve(wanted.size());
   for (size_t number : wanted) {
+    if (!locks.locks[number]->lock(patience))
+      return false; // the destructor releases the others
     held.push_back(locks.locks[number].get());
-    lockCounted(*held.back());
   }
+  return true;
+}
+
+std::optional<StorageLocks::Guard> StorageLocks::lock(const std::vector<size_t> &places,
+                                                      Patience patience) const {
+  Guard guard;
+  if (!guard.lock(*this, places, patience))
+    return std::nullopt;
+  return guard;
 }
 
 StorageLocks::Guard::~Guard() {
-  for (std::mutex *lock : held)
+  for (Lock *lock : held)
     lock->unlock();
 }

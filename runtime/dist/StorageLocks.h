@@ -6,10 +6,11 @@
 #define UPDRAFT_RUNTIME_DIST_STORAGELOCKS_H
 
 #include "runtime/base/MemoryRanges.h"
+#include "runtime/dist/Lock.h"
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,18 +30,32 @@ public:
   class Guard {
   public:
     /// Locks the ranges at `places` in the list that `locks` was constructed from.
-    Guard(const StorageLocks &locks, const std::vector<size_t> &places);
+    Guard(const StorageLocks &locks, const std::vector<size_t> &places) {
+      lock(locks, places, forever);
+    }
     ~Guard();
     Guard(Guard &&other) noexcept : held(std::exchange(other.held, {})) {}
+    Guard &operator=(Guard &&other) noexcept {
+      std::swap(held, other.held);
+      return *this;
+    }
     Guard(const Guard &) = delete;
 
   private:
-    std::vector<std::mutex *> held;
+    friend StorageLocks;
+    Guard() = default;
+    bool lock(const StorageLocks &locks, const std::vector<size_t> &places, Patience patience);
+
+    std::vector<Lock *> held;
   };
+
+  /// The same, but waits for each lock no longer than `patience`. Nothing if one isn't free in
+  /// time.
+  std::optional<Guard> lock(const std::vector<size_t> &places, Patience patience) const;
 
 private:
   /// In the order of addresses, in which every thread takes them.
-  std::vector<std::shared_ptr<std::mutex>> locks;
+  std::vector<std::shared_ptr<Lock>> locks;
   /// The locks of place i are numbers[ends[i - 1]] to numbers[ends[i] - 1], as indices into
   /// `locks`.
   std::vector<size_t> numbers, ends;

@@ -138,6 +138,24 @@ void ClientTable::decide(const RequestKey &request, int64_t value) {
   find(request.client).answers[request.sequence] = {Progress::Decided, value, clock()};
 }
 
+std::optional<int64_t> ClientTable::answer(const RequestKey &request) const {
+  const std::lock_guard guard(mutex);
+  const auto client = clients.find(request.client);
+  if (client == clients.end())
+    return std::nullopt;
+  const auto found = client->second->answers.find(request.sequence);
+  if (found == client->second->answers.end() || found->second.progress != Progress::Known)
+    return std::nullopt;
+  return found->second.value;
+}
+
+void ClientTable::settle(const RequestKey &request, bool isKnown) {
+  const std::lock_guard guard(mutex);
+  find(request.client).answers[request.sequence].progress =
+      isKnown ? Progress::Known : Progress::Unknown;
+  changed.notify_all();
+}
+
 bool ClientTable::hasEnded(const Client &client) const {
   return client.requests == 0 && clock() - client.seen >= limits.lease;
 }

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -90,6 +91,11 @@ public:
   void forgetEnded(const std::function<void(const std::string &)> &record);
   /// Forgets a client, if it is registered.
   void forget(const std::string &name);
+
+  /// The answer to a request, if it is known.
+  std::optional<int64_t> answer(const RequestKey &request) const;
+  /// Sets an answer that was decided, without `once`: it is known, or its outcome is unknown.
+  void settle(const RequestKey &request, bool isKnown);
 
   size_t clientCount() const;
   size_t answerCount() const;

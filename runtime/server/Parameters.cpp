@@ -20,7 +20,14 @@ updraft::dist::StorageLocks updraft::server::locksOf(const Parameters &parameter
   return dist::StorageLocks(ranges);
 }
 
-std::vector<Tensor> updraft::server::copiesOf(const Parameters &parameters, Budget &budget) {
+Refusal updraft::server::lockTimeout() {
+  return {Reason::Unavailable,
+          "a step holds a parameter or the optimizer, maybe because another worker doesn't say "
+          "whether it is to be applied; try again"};
+}
+
+std::vector<Tensor> updraft::server::copiesOf(const Parameters &parameters, Budget &budget,
+                                              dist::Patience patience) {
   std::vector<Tensor> copies;
   for (const auto &parameter : parameters)
     copies.emplace_back(parameter->tensor.dtype(), parameter->tensor.shape(), budget,
@@ -28,7 +35,9 @@ std::vector<Tensor> updraft::server::copiesOf(const Parameters &parameters, Budg
   std::vector<size_t> places(parameters.size());
   std::iota(places.begin(), places.end(), size_t(0));
   const dist::StorageLocks locks = locksOf(parameters);
-  const dist::StorageLocks::Guard exclusive(locks, places);
+  const auto exclusive = locks.lock(places, patience);
+  if (!exclusive)
+    throw lockTimeout();
   for (size_t i = 0; i < parameters.size(); ++i)
     if (const size_t bytes = copies[i].bytes())
       std::memcpy(copies[i].data(), parameters[i]->tensor.data(), bytes);
@@ -48,9 +57,11 @@ void ParameterStore::add(const std::string &name, Tensor tensor, uint64_t versio
   byName.emplace(name, std::move(added));
 }
 
-uint64_t ParameterStore::put(const std::string &name, Tensor tensor, Recorder &recorder) {
+uint64_t ParameterStore::put(const std::string &name, Tensor tensor, Recorder &recorder,
+                             dist::Patience patience) {
   std::shared_ptr<Parameter> existing;
   {
+    const ChangeGate::Change change(recorder.gate);
     const std::lock_guard guard(mutex);
     const auto found = byName.find(name);
     if (found == byName.end()) {
@@ -66,7 +77,10 @@ uint64_t ParameterStore::put(const std::string &name, Tensor tensor, Recorder &r
                               textOf(existing->tensor.dtype(), existing->tensor.shape()),
                               textOf(tensor.dtype(), tensor.shape())));
   const dist::StorageLocks locks = locksOf({existing});
-  const dist::StorageLocks::Guard exclusive(locks, {0});
+  const auto exclusive = locks.lock({0}, patience);
+  if (!exclusive)
+    throw lockTimeout();
+  const ChangeGate::Change change(recorder.gate);
   const uint64_t record = recorder.put(name, tensor);
   if (tensor.bytes() != 0)
     std::memcpy(existing->tensor.data(), tensor.data(), tensor.bytes());

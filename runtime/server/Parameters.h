@@ -30,15 +30,21 @@ using Parameters = std::vector<std::shared_ptr<Parameter>>;
 /// The locks of these parameters, in the same order.
 dist::StorageLocks locksOf(const Parameters &parameters);
 
-/// Copies of their values, all of the same moment. Throws ResourceExhausted.
-std::vector<Tensor> copiesOf(const Parameters &parameters, Budget &budget);
+/// Copies of their values, all of the same moment. Throws ResourceExhausted, or Unavailable if a
+/// step holds one for longer than `patience`.
+std::vector<Tensor> copiesOf(const Parameters &parameters, Budget &budget,
+                             dist::Patience patience = dist::forever);
+
+/// The refusal of a request that has waited too long for a lock.
+class Refusal lockTimeout();
 
 /// Parameters by name. Thread-safe.
 class ParameterStore {
 public:
-  /// Writes a parameter, or adds it. Throws AlreadyExists if it has another type or shape. Returns
-  /// the number of the record.
-  uint64_t put(const std::string &name, Tensor tensor, Recorder &recorder);
+  /// Writes a parameter, or adds it. Throws AlreadyExists if it has another type or shape, or
+  /// Unavailable if a step holds it for longer than `patience`. Returns the number of the record.
+  uint64_t put(const std::string &name, Tensor tensor, Recorder &recorder,
+               dist::Patience patience = dist::forever);
   /// Adds a parameter with a version, when a store is read.
   void restore(const std::string &name, Tensor tensor, uint64_t version);
 

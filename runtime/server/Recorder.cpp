@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fmt/format.h>
 
+using namespace updraft;
 using namespace updraft::server;
 using updraft::store::StoreError;
 using updraft::store::v1::Record;
@@ -94,15 +95,17 @@ uint64_t Recorder::set(const worker::v1::SetHyperparametersRequest &request) {
   return append(record, {});
 }
 
-uint64_t Recorder::step(const std::string &optimizer, const RequestKey &request,
-                        const std::map<size_t, SummedGradient> &gradients) {
-  if (!journal)
-    return 0;
-  Record record;
-  store::v1::Step &step = *record.mutable_step();
+static void setRequest(worker::v1::RequestId &id, const RequestKey &request) {
+  id.set_client(request.client);
+  id.set_sequence(request.sequence);
+}
+
+/// Describes a step. Returns its tensors.
+static std::vector<std::string_view> describe(store::v1::Step &step, const std::string &optimizer,
+                                              const RequestKey &request,
+                                              const std::map<size_t, SummedGradient> &gradients) {
   step.set_optimizer(optimizer);
-  step.mutable_request()->set_client(request.client);
-  step.mutable_request()->set_sequence(request.sequence);
+  setRequest(*step.mutable_request(), request);
   std::vector<std::string_view> tensors;
   for (const auto &[param, gradient] : gradients) {
     store::v1::Step::Gradient &added = *step.add_gradients();
@@ -118,7 +121,53 @@ uint64_t Recorder::step(const std::string &optimizer, const RequestKey &request,
       bytes *= static_cast<size_t>(gradient.view.shape[i]);
     tensors.emplace_back(static_cast<const char *>(gradient.view.data), bytes);
   }
+  return tensors;
+}
+
+uint64_t Recorder::step(const std::string &optimizer, const RequestKey &request,
+                        const std::map<size_t, SummedGradient> &gradients) {
+  if (!journal)
+    return 0;
+  Record record;
+  const auto tensors = describe(*record.mutable_step(), optimizer, request, gradients);
   return append(record, tensors);
+}
+
+uint64_t Recorder::prepare(const Transaction &transaction,
+                           const std::map<size_t, SummedGradient> &gradients) {
+  if (!journal)
+    return 0;
+  Record record;
+  store::v1::Prepare &prepare = *record.mutable_prepare();
+  const auto tensors =
+      describe(*prepare.mutable_step(), transaction.optimizer, transaction.request, gradients);
+  prepare.set_context(transaction.context);
+  prepare.set_attempt(transaction.attempt);
+  prepare.mutable_workers()->Assign(transaction.workers.begin(), transaction.workers.end());
+  prepare.set_self(static_cast<uint32_t>(transaction.self));
+  return append(record, tensors);
+}
+
+uint64_t Recorder::decide(const Decision &decision) {
+  if (!journal)
+    return 0;
+  Record record;
+  store::v1::Decide &decide = *record.mutable_decide();
+  setRequest(*decide.mutable_request(), decision.request);
+  decide.set_attempt(decision.attempt);
+  decide.set_is_committed(decision.isCommitted);
+  decide.set_stepped(decision.stepped);
+  decide.mutable_unacknowledged()->Assign(decision.unacknowledged.begin(),
+                                          decision.unacknowledged.end());
+  return append(record, {});
+}
+
+uint64_t Recorder::acknowledge(const RequestKey &request) {
+  if (!journal)
+    return 0;
+  Record record;
+  setRequest(*record.mutable_acknowledge(), request);
+  return append(record, {});
 }
 
 void Recorder::sync(uint64_t number) {

@@ -4,7 +4,6 @@
 
 #include "runtime/base/DType.h"
 #include "runtime/capi/Handles.h"
-#include "runtime/dist/LockedStep.h"
 #include "runtime/server/Refusal.h"
 #include "updraft-c/package.h"
 
@@ -14,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+using namespace updraft;
 using namespace updraft::server;
 using updraft::runtime::nameOf;
 
@@ -134,46 +134,43 @@ void ServedOptimizer::check(const Gradient &gradient) const {
                               textOf(gradType(), expected)));
 }
 
-class ServedOptimizer::Step : public dist::LockedStep {
-public:
-  Step(ServedOptimizer &optimizer, const std::map<size_t, SummedGradient> &gradients,
-       const std::function<void(int64_t)> &recordStep)
-      : optimizer(optimizer), recordStep(recordStep), whole(optimizer.params.size()) {
-    for (upd_tensor &absent : whole)
-      absent.rank = UPD_ABSENT;
-    for (const auto &[param, gradient] : gradients) {
-      places.push_back(param);
-      if (gradient.isWhole)
-        whole[param] = gradient.view;
-      else
-        rows.push_back({param, gradient.rows.data(), gradient.rows.size(), gradient.view, 1});
-    }
+ServedStep::ServedStep(ServedOptimizer &optimizer,
+                       const std::map<size_t, SummedGradient> &gradients)
+    : optimizer(optimizer), whole(optimizer.params.size()) {
+  for (upd_tensor &absent : whole)
+    absent.rank = UPD_ABSENT;
+  for (const auto &[param, gradient] : gradients) {
+    places.push_back(param);
+    if (gradient.isWhole)
+      whole[param] = gradient.view;
+    else
+      rows.push_back({param, gradient.rows.data(), gradient.rows.size(), gradient.view, 1});
   }
+}
 
-  int64_t run() { return LockedStep::run(optimizer.mutex, optimizer.locks, places); }
+void ServedStep::prepare(size_t) {
+  ::check(upd_optimizer_prepare_rows(optimizer.optimizer.get(), whole.data(), whole.size(),
+                                     rows.data(), rows.size()));
+}
 
-private:
-  bool isRepeated() const override { return false; } // the request table knows
-  void takeHypers() override { optimizer.requireOpen(); }
-  size_t bucketCount() const override { return 1; }
-  void prepare(size_t) override {
-    ::check(upd_optimizer_prepare_rows(optimizer.optimizer.get(), whole.data(), whole.size(),
-                                       rows.data(), rows.size()));
+void ServedStep::apply(size_t) {
+  ::check(upd_optimizer_apply(optimizer.optimizer.get())); // doesn't fail once it is prepared
+  for (size_t place : places)
+    ++optimizer.params[place]->version;
+}
+
+std::unique_ptr<ServedStep>
+ServedOptimizer::prepare(const std::map<size_t, SummedGradient> &gradients,
+                         dist::Patience patience) {
+  std::unique_ptr<ServedStep> step(new ServedStep(*this, gradients));
+  try {
+    if (step->begin(lock, locks, step->places, patience))
+      return nullptr;
+  } catch (const dist::LockTimeout &) {
+    throw lockTimeout();
   }
-  void record() override { recordStep(static_cast<int64_t>(places.size())); }
-  void apply(size_t) override {
-    ::check(upd_optimizer_apply(optimizer.optimizer.get())); // doesn't fail once it is prepared
-    for (size_t place : places)
-      ++optimizer.params[place]->version;
-  }
-  void abandon(size_t) override {} // the next preparation discards it
-
-  ServedOptimizer &optimizer;
-  const std::function<void(int64_t)> &recordStep;
-  std::vector<upd_tensor> whole;
-  std::vector<upd_row_grad> rows;
-  std::vector<size_t> places;
-};
+  return step;
+}
 
 void ServedOptimizer::requireOpen() const {
   if (isClosed)
@@ -181,22 +178,35 @@ void ServedOptimizer::requireOpen() const {
                   fmt::format("the optimizer `{}` was deleted", created.optimizer()));
 }
 
-int64_t ServedOptimizer::step(const std::map<size_t, SummedGradient> &gradients,
-                              const std::function<void(int64_t)> &record) {
-  return Step(*this, gradients, record).run();
-}
+namespace {
+/// Holds a lock, which was free in time.
+class Held {
+public:
+  Held(dist::Lock &lock, dist::Patience patience) : lock(lock) {
+    if (!lock.lock(patience))
+      throw lockTimeout();
+  }
+  ~Held() { lock.unlock(); }
+  Held(const Held &) = delete;
+  Held &operator=(const Held &) = delete;
 
-void ServedOptimizer::setHypers(const worker::v1::SetHyperparametersRequest &request,
-                                const std::function<void()> &record) {
+private:
+  dist::Lock &lock;
+};
+} // namespace
+
+uint64_t ServedOptimizer::setHypers(const worker::v1::SetHyperparametersRequest &request,
+                                    Recorder &recorder, dist::Patience patience) {
   const std::vector<upd_hyper> values = viewsOf(request.hyperparameters());
-  const std::lock_guard guard(mutex);
+  const Held held(lock, patience);
   requireOpen();
+  const ChangeGate::Change change(recorder.gate);
   std::vector<double> before(values.size());
   for (size_t i = 0; i < values.size(); ++i)
     ::check(upd_optimizer_get_hyper(optimizer.get(), request.group(), values[i].name, &before[i]));
   ::check(upd_optimizer_set_hypers(optimizer.get(), request.group(), values.data(), values.size()));
   try {
-    record();
+    return recorder.set(request);
   } catch (...) {
     std::vector<upd_hyper> old = values;
     for (size_t i = 0; i < old.size(); ++i)
@@ -206,22 +216,23 @@ void ServedOptimizer::setHypers(const worker::v1::SetHyperparametersRequest &req
   }
 }
 
-void ServedOptimizer::close(const std::function<void()> &record) {
-  const std::lock_guard guard(mutex);
-  record();
+uint64_t ServedOptimizer::close(Recorder &recorder, dist::Patience patience) {
+  const Held held(lock, patience);
+  requireOpen();
+  const ChangeGate::Change change(recorder.gate);
+  const uint64_t record = recorder.remove(created.optimizer());
   isClosed = true;
+  return record;
 }
 
 std::string ServedOptimizer::saveStates() const {
   std::string bytes;
-  const std::lock_guard guard(mutex);
   if (const runtime::Status status = optimizer->optimizer->saveBytes(bytes); !status.ok())
     throw Refusal(Reason::Internal, status.message());
   return bytes;
 }
 
 void ServedOptimizer::loadStates(const std::string &bytes, const std::string &name) {
-  const std::lock_guard guard(mutex);
   if (const runtime::Status status = optimizer->optimizer->loadBytes(bytes, name); !status.ok())
     throw Refusal(Reason::InvalidArgument, status.message());
 }

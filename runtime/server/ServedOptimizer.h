@@ -3,18 +3,17 @@
 #ifndef UPDRAFT_RUNTIME_SERVER_SERVEDOPTIMIZER_H
 #define UPDRAFT_RUNTIME_SERVER_SERVEDOPTIMIZER_H
 
-#include "runtime/dist/StorageLocks.h"
+#include "runtime/dist/LockedStep.h"
 #include "runtime/server/GradientContext.h"
 #include "runtime/server/Parameters.h"
 #include "updraft-c/optimizer.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <vector>
 
 namespace updraft::server {
 
@@ -23,6 +22,8 @@ using RulePointer = std::shared_ptr<upd_rule>;
 /// Loads the code of a package for this machine. Throws InvalidArgument, or FailedPrecondition if
 /// the machine can't run it.
 RulePointer loadRule(const std::string &package);
+
+class ServedStep;
 
 /// A rule over groups of parameters. Thread-safe: steps that share a parameter wait for each other.
 class ServedOptimizer {
@@ -42,24 +43,28 @@ public:
   /// Checks the type and shape of a gradient, and the indices of rows. Throws InvalidArgument.
   void check(const Gradient &gradient) const;
 
-  /// Steps the parameters that have gradients. Returns their number. `record` is called when the
-  /// step can't be refused any more, before it changes anything, with that number. On a refusal,
-  /// also by `record`, nothing is changed.
-  int64_t step(const std::map<size_t, SummedGradient> &gradients,
-               const std::function<void(int64_t)> &record);
-  /// Sets hyperparameters of a group and calls `record`, or sets none. Throws InvalidArgument,
-  /// NotFound, or what `record` throws.
-  void setHypers(const worker::v1::SetHyperparametersRequest &request,
-                 const std::function<void()> &record);
-  /// Calls `record`. From then on, steps and changes of hyperparameters throw NotFound.
-  void close(const std::function<void()> &record);
+  /// Prepares a step of the parameters that have gradients, and holds their locks and the
+  /// optimizer's. Nothing if there are no gradients. Throws InvalidArgument if the step is refused,
+  /// NotFound once the optimizer is closed, or Unavailable if a lock isn't free within `patience`.
+  /// The gradients must outlive the result.
+  std::unique_ptr<ServedStep> prepare(const std::map<size_t, SummedGradient> &gradients,
+                                      dist::Patience patience);
+  /// Sets hyperparameters of a group and records that, or sets none. Returns the number of the
+  /// record. Throws InvalidArgument, NotFound or Unavailable.
+  uint64_t setHypers(const worker::v1::SetHyperparametersRequest &request, Recorder &recorder,
+                     dist::Patience patience);
+  /// Records that the optimizer is deleted. From then on, steps and changes of hyperparameters
+  /// throw NotFound. Returns the number of the record. Throws Unavailable.
+  uint64_t close(Recorder &recorder, dist::Patience patience);
 
+  /// Whether `close` was called. Called when nothing changes.
+  bool closed() const { return isClosed; }
   /// The content of a file of states (docs/runtime.md, "Files"). Called when nothing changes.
   std::string saveStates() const;
   void loadStates(const std::string &bytes, const std::string &name);
 
 private:
-  class Step;
+  friend class ServedStep;
 
   void requireOpen() const;
 
@@ -68,9 +73,36 @@ private:
   RulePointer rule;
   Parameters params;
   dist::StorageLocks locks;
-  mutable std::mutex mutex; ///< guards what follows
+  dist::Lock lock; ///< guards what follows, which also changes only within the recorder's gate
   std::unique_ptr<upd_optimizer, void (*)(upd_optimizer *)> optimizer;
   bool isClosed = false;
+};
+
+/// A step that is prepared and holds its locks. Its destructor abandons it, unless it was applied.
+/// Any thread may use it.
+class ServedStep : private dist::LockedStep {
+public:
+  ~ServedStep() override { cancel(); }
+
+  /// Writes parameters and states. Never fails. Called once, within a ChangeGate::Change.
+  void apply() { finish(); }
+
+private:
+  friend class ServedOptimizer;
+  ServedStep(ServedOptimizer &optimizer, const std::map<size_t, SummedGradient> &gradients);
+
+  bool isRepeated() const override { return false; } // the table of clients knows
+  void takeHypers() override { optimizer.requireOpen(); }
+  size_t bucketCount() const override { return 1; }
+  void prepare(size_t bucket) override;
+  void record() override {} // whoever calls `apply` did
+  void apply(size_t bucket) override;
+  void abandon(size_t) override {} // the next preparation discards it
+
+  ServedOptimizer &optimizer;
+  std::vector<upd_tensor> whole;
+  std::vector<upd_row_grad> rows;
+  std::vector<size_t> places;
 };
 
 } // namespace updraft::server

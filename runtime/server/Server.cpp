@@ -14,12 +14,12 @@ using google::protobuf::util::MessageDifferencer;
 Server::Server(const Limits &limits, RuleMaker makeRule, Clock clock, Durability durability,
                store::Store *store)
     : memory(limits.tensorBytes), makeRule(std::move(makeRule)),
-      table(limits.clients, memory, std::move(clock)), store(store) {
+      table(limits.clients, memory, std::move(clock)), store(store), patience(limits.patience) {
   if (!store)
     return;
   restore();
   if (durability == Durability::Step)
-    recorder = Recorder(&store->journal());
+    recorder.begin(store->journal());
   else if (store->journal().bytes() != 0)
     takeSnapshot(); // of a journal that isn't continued
 }
@@ -46,12 +46,11 @@ std::shared_ptr<GradientContext> Server::contextOf(const Entry &entry, const std
 }
 
 uint64_t Server::put(const std::string &name, Tensor tensor) {
-  const ChangeGate::Change change(gate);
-  return params.put(name, std::move(tensor), recorder);
+  return params.put(name, std::move(tensor), recorder, patience);
 }
 
 std::vector<Tensor> Server::copies(const Parameters &some) {
-  std::vector<Tensor> result = copiesOf(some, memory);
+  std::vector<Tensor> result = copiesOf(some, memory, patience);
   recorder.syncAll(); // so that no value is seen that could be lost
   return result;
 }
@@ -80,7 +79,7 @@ void Server::createOptimizer(const worker::v1::CreateOptimizerRequest &request) 
       std::make_shared<ServedOptimizer>(request, std::move(package), std::move(rule), params);
   uint64_t record = 0;
   {
-    const ChangeGate::Change change(gate);
+    const ChangeGate::Change change(recorder.gate);
     const std::lock_guard guard(mutex);
     if (!isKnown()) {
       record = recorder.create(request, made->package());
@@ -91,33 +90,32 @@ void Server::createOptimizer(const worker::v1::CreateOptimizerRequest &request) 
 }
 
 void Server::deleteOptimizer(const std::string &name) {
-  Entry last; // freed after the mutex is unlocked
-  uint64_t record = 0;
+  std::shared_ptr<ServedOptimizer> optimizer;
   {
-    const ChangeGate::Change change(gate);
     const std::lock_guard guard(mutex);
     const auto found = optimizers.find(name);
     if (found == optimizers.end())
       return;
-    found->second.optimizer->close([&] { record = recorder.remove(name); });
-    last = std::move(found->second);
+    optimizer = found->second.optimizer;
+  }
+  const uint64_t record = optimizer->close(recorder, patience);
+  Entry last; // freed after the mutex is unlocked
+  {
+    const std::lock_guard guard(mutex);
+    const auto found = optimizers.find(name);
+    last = std::move(found->second); // others may not remove it, since it is closed
     optimizers.erase(found);
   }
   recorder.sync(record);
 }
 
 void Server::setHypers(const worker::v1::SetHyperparametersRequest &request) {
-  uint64_t record = 0;
+  std::shared_ptr<ServedOptimizer> optimizer;
   {
-    const ChangeGate::Change change(gate);
-    std::shared_ptr<ServedOptimizer> optimizer;
-    {
-      const std::lock_guard guard(mutex);
-      optimizer = entry(request.optimizer()).optimizer;
-    }
-    optimizer->setHypers(request, [&] { record = recorder.set(request); });
+    const std::lock_guard guard(mutex);
+    optimizer = entry(request.optimizer()).optimizer;
   }
-  recorder.sync(record);
+  recorder.sync(optimizer->setHypers(request, recorder, patience));
 }
 
 std::shared_ptr<const ServedOptimizer> Server::optimizer(const std::string &name) const {
@@ -151,7 +149,7 @@ void Server::releaseContext(const std::string &name, uint64_t context) {
 void Server::registerClient(const std::string &name) {
   uint64_t record = 0;
   {
-    const ChangeGate::Change change(gate);
+    const ChangeGate::Change change(recorder.gate);
     table.add(name, [&] { record = recorder.addClient(name); });
   }
   recorder.sync(record);
@@ -174,7 +172,7 @@ void Server::freeEnded() {
           context = entry.contexts.erase(context);
         }
   }
-  const ChangeGate::Change change(gate);
+  const ChangeGate::Change change(recorder.gate);
   try {
     table.forgetEnded([&](const std::string &name) { recorder.forgetClient(name); });
   } catch (const Refusal &) { // the disk is full or has failed; the clients stay known
@@ -206,16 +204,18 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
       optimizer = entry(name).optimizer;
     }
     const auto &gradients = given->sum(memory);
+    const auto stepped = static_cast<int64_t>(gradients.size());
+    const std::unique_ptr<ServedStep> prepared = optimizer->prepare(gradients, patience);
+    if (!prepared)
+      return stepped;
     uint64_t record = 0;
-    int64_t stepped = 0;
     {
-      const ChangeGate::Change change(gate);
-      stepped = optimizer->step(gradients, [&](int64_t count) {
-        record = recorder.step(name, request, gradients);
-        table.decide(request, count);
-      });
-      ++steps;
+      const ChangeGate::Change change(recorder.gate);
+      record = recorder.step(name, request, gradients);
+      table.decide(request, stepped);
+      prepared->apply();
     }
+    ++steps;
     recorder.sync(record);
     return stepped;
   });

@@ -4,12 +4,12 @@
 #ifndef UPDRAFT_RUNTIME_SERVER_SERVER_H
 #define UPDRAFT_RUNTIME_SERVER_SERVER_H
 
-#include "runtime/server/ChangeGate.h"
 #include "runtime/server/ClientTable.h"
 #include "runtime/server/GradientContext.h"
 #include "runtime/server/Parameters.h"
 #include "runtime/server/Recorder.h"
 #include "runtime/server/ServedOptimizer.h"
+#include "runtime/server/Transaction.h"
 #include "runtime/store/Store.h"
 
 #include <atomic>
@@ -20,7 +20,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace updraft::server {
@@ -28,6 +30,7 @@ namespace updraft::server {
 struct Limits {
   size_t tensorBytes = size_t(4) << 30; ///< parameters and gradients; states come in addition
   ClientLimits clients = {};
+  dist::Patience patience{10'000}; ///< how long a request waits for locks
 };
 
 /// When a change is safe from the end of the process.
@@ -90,11 +93,27 @@ public:
   /// Returns the number of stepped parameters, also if the step was carried out before.
   int64_t step(const std::string &optimizer, uint64_t context, const RequestKey &request);
 
+  // A step that either all of some workers apply or none. Needs Durability::Step.
+
+  /// Coordinates a step of these workers, of which this is the first. Returns the number of
+  /// parameters that all of them have stepped.
+  int64_t stepAll(const std::string &optimizer, uint64_t context, const RequestKey &request,
+                  const std::vector<std::string> &workers, Peers &peers);
+  /// Prepares a step for a coordinator, and holds its locks until it is decided, even if the server
+  /// is started again. Returns the number of its parameters.
+  int64_t prepare(const Transaction &transaction);
+  /// Applies or abandons a prepared step. Has no effect if that was done before.
+  void decide(const Decision &decision);
+  Outcome outcome(const RequestKey &request, uint64_t attempt) const;
+  /// Tells workers the decisions that they may not know, and asks for decisions that this worker
+  /// doesn't know. Called every few seconds.
+  void resolve(Peers &peers);
+
   /// Writes a snapshot. Changes wait while values are copied, not while they are written. Throws
   /// FailedPrecondition without a store.
   void takeSnapshot();
   /// The number of changes that no snapshot has. Some may have had no effect.
-  uint64_t changesSinceSnapshot() const { return gate.count() - inSnapshot; }
+  uint64_t changesSinceSnapshot() const { return recorder.gate.count() - inSnapshot; }
 
   Statistics statistics() const;
 
@@ -114,23 +133,48 @@ private:
   static std::shared_ptr<GradientContext> contextOf(const Entry &entry, const std::string &name,
                                                     uint64_t context);
 
+  /// A prepared step. Its members change only within the recorder's gate, except for `isBusy`.
+  struct Prepared {
+    Transaction transaction;
+    std::shared_ptr<ServedOptimizer> optimizer;
+    std::shared_ptr<const void> owner; ///< of the gradients
+    const std::map<size_t, SummedGradient> *gradients = nullptr;
+    std::unique_ptr<ServedStep> step; ///< null if there are no gradients
+    bool isRecorded = false;
+    bool isBusy = true; ///< being prepared or decided
+
+    int64_t count() const { return static_cast<int64_t>(gradients->size()); }
+  };
+
+  void prepare(Prepared &prepared, const Transaction &transaction);
+  void commit(Prepared &prepared, const Decision &decision);
+  void abort(Prepared &prepared);
+  void tell(Decision decision, Peers &peers);
+  std::shared_ptr<Prepared> takePrepared(const RequestKey &request);
+  void listTransactions();
+
   void restore();
   void restoreParameters(const std::string &bytes, const std::string &name);
   void replay(uint64_t number, std::string_view content);
-  void replayStep(const store::v1::Step &step, ReadRecord &record);
+  void replayPrepare(const store::v1::Prepare &prepare, std::string_view content);
+  void replayDecide(const store::v1::Decide &decide);
 
   Budget memory;
   ParameterStore params;
   RuleMaker makeRule;
   ClientTable table;
   store::Store *const store;
-  Recorder recorder{nullptr};
-  ChangeGate gate;
-  mutable std::mutex mutex; ///< guards `optimizers`; locked after the gate, before others
+  const dist::Patience patience;
+  Recorder recorder;
+  mutable std::mutex mutex; ///< guards `optimizers`
   std::map<std::string, Entry> optimizers;
   std::mutex snapshots;                 ///< held while a snapshot is taken
   std::atomic<uint64_t> inSnapshot = 0; ///< changes
   std::atomic<uint64_t> steps = 0;
+  mutable std::mutex transactions; ///< guards what follows
+  std::map<RequestKey, std::shared_ptr<Prepared>> prepared;
+  std::map<RequestKey, Decision> decisions; ///< commits that some worker may not know
+  std::set<uint64_t> attempts;              ///< that this server coordinates
 };
 
 } // namespace updraft::server

@@ -10,11 +10,16 @@
 #include <charconv>
 #include <cstring>
 #include <fmt/format.h>
+#include <map>
+#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+using namespace updraft;
 using namespace updraft::server;
-namespace runtime = updraft::runtime;
 using updraft::runtime::SafetensorsEntry;
 using updraft::runtime::SafetensorsFile;
 using updraft::runtime::SafetensorsSink;
@@ -66,12 +71,15 @@ void Server::takeSnapshot() {
   try {
     uint64_t changes = 0;
     {
-      const ChangeGate::Pause pause(gate);
-      changes = gate.count();
+      const ChangeGate::Pause pause(recorder.gate);
+      changes = recorder.gate.count();
       content.snapshot.record = store->journal().startSegment();
+      listTransactions();
       content.parameters = fileOf(params.all());
       const std::lock_guard guard(mutex);
       for (const auto &[name, entry] : optimizers) {
+        if (entry.optimizer->closed())
+          continue; // about to be removed
         content.snapshot.optimizers.push_back(
             {name, entry.optimizer->request().SerializeAsString(), entry.optimizer->package(), {}});
         content.states.push_back(entry.optimizer->saveStates());
@@ -140,10 +148,18 @@ void Server::restore() {
   }
 }
 
+namespace {
+/// The gradients of a recorded step. Views of the record's content.
+struct ReadGradients {
+  ReadGradients(const store::v1::Step &step, ReadRecord &record, const ServedOptimizer &optimizer);
+  std::map<size_t, SummedGradient> byParam;
+  std::vector<Shape> shapes; ///< of the views
+};
+} // namespace
+
 void Server::replay(uint64_t number, std::string_view content) {
   ReadRecord read = readRecord(number, content);
   store::v1::Record &record = read.record;
-  const auto nothing = [] {};
   switch (record.operation_case()) {
   case store::v1::Record::kPut: {
     const worker::v1::TensorInfo &info = record.put().tensor();
@@ -171,10 +187,25 @@ void Server::replay(uint64_t number, std::string_view content) {
     optimizers.erase(record.delete_().optimizer());
     break;
   case store::v1::Record::kSet:
-    entry(record.set().optimizer()).optimizer->setHypers(record.set(), nothing);
+    entry(record.set().optimizer()).optimizer->setHypers(record.set(), recorder, {});
     break;
-  case store::v1::Record::kStep:
-    replayStep(record.step(), read);
+  case store::v1::Record::kStep: {
+    ServedOptimizer &optimizer = *entry(record.step().optimizer()).optimizer;
+    const ReadGradients gradients(record.step(), read, optimizer);
+    if (const auto step = optimizer.prepare(gradients.byParam, {}))
+      step->apply();
+    table.restore({record.step().request().client(), record.step().request().sequence()},
+                  static_cast<int64_t>(gradients.byParam.size()));
+    break;
+  }
+  case store::v1::Record::kPrepare:
+    replayPrepare(record.prepare(), content);
+    break;
+  case store::v1::Record::kDecide:
+    replayDecide(record.decide());
+    break;
+  case store::v1::Record::kAcknowledge:
+    decisions.erase({record.acknowledge().client(), record.acknowledge().sequence()});
     break;
   case store::v1::Record::kRegister:
     table.restore(record.register_());
@@ -187,18 +218,17 @@ void Server::replay(uint64_t number, std::string_view content) {
   }
 }
 
-void Server::replayStep(const store::v1::Step &step, ReadRecord &record) {
-  ServedOptimizer &optimizer = *entry(step.optimizer()).optimizer;
-  std::map<size_t, SummedGradient> gradients;
-  std::vector<Shape> shapes; // of the views
+ReadGradients::ReadGradients(const store::v1::Step &step, ReadRecord &record,
+                             const ServedOptimizer &optimizer) {
+  const Parameters &parameters = optimizer.parameters();
   shapes.reserve(static_cast<size_t>(step.gradients().size()));
   for (const store::v1::Step::Gradient &gradient : step.gradients()) {
-    if (gradient.param() >= optimizer.parameters().size())
+    if (gradient.param() >= parameters.size())
       damaged(fmt::format("the journal has a step of parameter {} of the optimizer `{}`, which has "
                           "{}",
-                          gradient.param(), step.optimizer(), optimizer.parameters().size()));
-    SummedGradient &added = gradients[gradient.param()];
-    Shape &shape = shapes.emplace_back(optimizer.parameters()[gradient.param()]->tensor.shape());
+                          gradient.param(), step.optimizer(), parameters.size()));
+    SummedGradient &added = byParam[gradient.param()];
+    Shape &shape = shapes.emplace_back(parameters[gradient.param()]->tensor.shape());
     added.isWhole = gradient.is_whole();
     if (!added.isWhole) {
       if (shape.empty() || gradient.rows() > record.tensors.size() / sizeof(int64_t))
@@ -217,6 +247,53 @@ void Server::replayStep(const store::v1::Step &step, ReadRecord &record) {
     added.view.data = const_cast<char *>(
         record.take(bytesOf(added.view.dtype, shape, "a gradient of the journal")));
   }
-  const int64_t stepped = optimizer.step(gradients, [](int64_t) {});
-  table.restore({step.request().client(), step.request().sequence()}, stepped);
+}
+
+void Server::replayPrepare(const store::v1::Prepare &prepare, std::string_view content) {
+  const store::v1::Step &step = prepare.step();
+  Transaction transaction{step.optimizer(),
+                          prepare.context(),
+                          {step.request().client(), step.request().sequence()},
+                          prepare.attempt(),
+                          {prepare.workers().begin(), prepare.workers().end()},
+                          prepare.self()};
+  std::shared_ptr<Prepared> &place = prepared[transaction.request];
+  if (!place) {
+    // A copy, because the step may be decided long after it was read.
+    struct Owner {
+      std::string content;
+      std::optional<ReadGradients> gradients;
+    };
+    auto owner = std::make_shared<Owner>();
+    owner->content = content;
+    ReadRecord read = readRecord(0, owner->content);
+    auto made = std::make_shared<Prepared>();
+    made->optimizer = entry(step.optimizer()).optimizer;
+    owner->gradients.emplace(read.record.prepare().step(), read, *made->optimizer);
+    made->gradients = &owner->gradients->byParam;
+    made->owner = std::move(owner);
+    made->step = made->optimizer->prepare(*made->gradients, {});
+    made->isRecorded = true;
+    made->isBusy = false;
+    place = std::move(made);
+  }
+  place->transaction = std::move(transaction);
+}
+
+void Server::replayDecide(const store::v1::Decide &decide) {
+  Decision decision{{decide.request().client(), decide.request().sequence()},
+                    decide.attempt(),
+                    decide.is_committed(),
+                    decide.stepped(),
+                    {decide.unacknowledged().begin(), decide.unacknowledged().end()}};
+  const auto found = prepared.find(decision.request);
+  if (decision.isCommitted) {
+    if (found != prepared.end() && found->second->step)
+      found->second->step->apply();
+    table.restore(decision.request, decision.stepped);
+    if (!decision.unacknowledged.empty())
+      decisions.insert_or_assign(decision.request, decision);
+  }
+  if (found != prepared.end())
+    prepared.erase(found);
 }

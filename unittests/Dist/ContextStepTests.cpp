@@ -51,8 +51,8 @@ protected:
       EXPECT_EQ(error.what(), refused);
     }
     told = step.told;
-    EXPECT_TRUE(progress.mutex.try_lock());
-    progress.mutex.unlock();
+    EXPECT_TRUE(progress.lock.lock({}));
+    progress.lock.unlock();
     return result.value_or(refusal);
   }
   int64_t run(int64_t before, const std::string &refused = "") {

@@ -1,6 +1,6 @@
 //===- StorageLocksTests.cpp - Locks for the memory that steps write --------------------------===//
 
-#include "runtime/dist/LockWait.h"
+#include "runtime/dist/Lock.h"
 #include "runtime/dist/StorageLocks.h"
 
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 //===- DurabilityTests.cpp - Servers that are started again -----------------------------------===//
 
+#include "PackedRules.h"
 #include "Requests.h"
 #include "SimulatedDisk.h"
 #include "Tensors.h"
 #include "runtime/server/Server.h"
 #include "runtime/store/StoreError.h"
-#include "tools/updraft-worker/RuleSource.h"
 
 #include <gtest/gtest.h>
 
@@ -18,15 +18,6 @@ using updraft::store::SimulatedStorage;
 using updraft::store::StoreError;
 
 namespace {
-
-/// Compiles each rule once.
-std::string packedOnce(const updraft::worker::v1::Rule &rule) {
-  static std::map<std::string, std::string> known;
-  std::string &package = known[rule.source()];
-  if (package.empty())
-    package = updraft::worker::packSource(rule);
-  return package;
-}
 
 /// A server on a simulated disk.
 class Process {

@@ -15,7 +15,7 @@ class ParametersTest : public testing::Test {
 protected:
   Budget budget{1000};
   ParameterStore store;
-  Recorder recorder{nullptr};
+  Recorder recorder;
 };
 
 } // namespace

@@ -239,7 +239,7 @@ int64_t LocalOptimizer::step(int64_t number, int64_t before, const std::vector<d
 }
 
 c10::Dict<std::string, at::Tensor> LocalOptimizer::states() {
-  std::lock_guard guard(progress->mutex);
+  std::lock_guard guard(progress->lock);
   c10::Dict<std::string, at::Tensor> result;
   for (const Bucket &bucket : buckets)
     for (size_t i = 0; i < bucket.params.size(); ++i)
@@ -284,7 +284,7 @@ static void requireSame(const std::string &name, const std::vector<int64_t> &num
 
 void LocalOptimizer::loadStates(const c10::Dict<std::string, at::Tensor> &states,
                                 const std::vector<std::string> &optional) {
-  std::lock_guard guard(progress->mutex);
+  std::lock_guard guard(progress->lock);
   std::map<int64_t, StatesByName> all = byNumber(states);
   for (Bucket &bucket : buckets) {
     for (const std::string &name : bucket.states.ofGroup())

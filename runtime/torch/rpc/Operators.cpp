@@ -2,7 +2,7 @@
 // torch's RPC runs operators of the namespace `aten` without Python. The names here contain the
 // version of the interface between client and worker. Each returns one value.
 
-#include "runtime/dist/LockWait.h"
+#include "runtime/dist/Lock.h"
 #include "runtime/dist/NumberedObjects.h"
 #include "runtime/torch/rpc/Answer.h"
 #include "runtime/torch/rpc/LocalOptimizer.h"

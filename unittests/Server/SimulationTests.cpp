@@ -1,0 +1,36 @@
+//===- SimulationTests.cpp - Servers under a seeded simulator ---------------------------------===//
+
+#include "SimulatedCluster.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+using namespace updraft::server;
+
+/// How often a simulation is repeated: more often in `tools/test --long=grpc`.
+static size_t countOf(const char *variable, size_t otherwise) {
+  const char *text = std::getenv(variable);
+  return text ? std::strtoul(text, nullptr, 10) : otherwise;
+}
+
+TEST(SimulationTest, AnUnreliableNetworkLosesAndDoublesNoStep) {
+  SimulatedCluster cluster(1, {.snapshot = 0.001});
+  const size_t steps = countOf("UPDRAFT_SIMULATED_STEPS", 20'000);
+  EXPECT_EQ(cluster.run(steps), "");
+  EXPECT_GE(cluster.applied, steps);
+  EXPECT_GE(cluster.aborted, steps / 100);
+}
+
+TEST(SimulationTest, PowerLossesLeaveStepsWholeOnAllWorkersOrOnNone) {
+  const size_t seeds = countOf("UPDRAFT_SIMULATED_SEEDS", 300);
+  const size_t first = countOf("UPDRAFT_SIMULATED_SEED", 1);
+  size_t restarts = 0;
+  for (size_t seed = first; seed < first + seeds; ++seed) {
+    SimulatedCluster cluster(
+        seed, {.powerLoss = 0.02, .fullDisk = seed % 4 == 0 ? 0.01 : 0, .snapshot = 0.02});
+    ASSERT_EQ(cluster.run(30), "") << "UPDRAFT_SIMULATED_SEED=" << seed;
+    restarts += cluster.restarts;
+  }
+  EXPECT_GE(restarts, seeds);
+}
