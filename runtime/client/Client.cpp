@@ -8,8 +8,10 @@
 #include "runtime/messages/TensorMessages.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <fmt/format.h>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -255,7 +257,11 @@ void Optimizer::setHypers(size_t group, const std::map<std::string, double> &hyp
 struct Context::State {
   std::shared_ptr<Optimizer::State> optimizer;
   uint64_t number;
-  std::string client; ///< the name that opened it
+  std::string client;                         ///< the name that opened it
+  std::optional<proto::RequestId> unanswered; ///< the step, if it has failed
+  std::vector<proto::RequestId> pushes;
+  size_t nextPush = 0; ///< less than their number if gradients are pushed again
+  bool isLost = false; ///< on some worker
 
   Workers &workers() const { return optimizer->connection->workers; }
   proto::Context id() const {
@@ -264,6 +270,19 @@ struct Context::State {
     result.set_number(number);
     return result;
   }
+  std::vector<WorkerFailure> open(const std::vector<size_t> &some) const {
+    return workers().failuresOfEach(some, [&](size_t) {
+      return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+        proto::OpenContextRequest request;
+        proto::OpenContextResponse response;
+        *request.mutable_context() = id();
+        request.set_client(client);
+        return stub.OpenContext(&context, request, &response);
+      };
+    });
+  }
+  void check(std::vector<WorkerFailure> failures);
+  int64_t step(const std::vector<size_t> &asked, bool isOfAll);
   proto::RequestId nextRequest() const {
     proto::RequestId result;
     result.set_client(client);
@@ -283,24 +302,16 @@ Context Optimizer::openContext() {
 
 Context Optimizer::openContext(uint64_t number) {
   auto opened = std::make_unique<Context::State>(Context::State{state, number, {}});
-  const auto failures = [&] {
+  const auto open = [&] {
     opened->client = state->connection->lease.hold(state->some);
-    return opened->workers().failuresOfEach(state->some, [&](size_t) {
-      return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
-        proto::OpenContextRequest request;
-        proto::OpenContextResponse response;
-        *request.mutable_context() = opened->id();
-        request.set_client(opened->client);
-        return stub.OpenContext(&context, request, &response);
-      };
-    });
+    return opened->open(state->some);
   };
-  std::vector<WorkerFailure> found = failures();
+  std::vector<WorkerFailure> found = open();
   if (std::any_of(found.begin(), found.end(), [](const WorkerFailure &failure) {
-        return failure.code == grpc::StatusCode::FAILED_PRECONDITION;
-      })) { // a worker may have forgotten the client
+        return failure.reason == "client-unknown";
+      })) {
     state->connection->lease.renew();
-    found = failures();
+    found = open();
   }
   if (!found.empty())
     throw WorkersFailed(std::move(found));
@@ -321,6 +332,19 @@ Context::~Context() {
   });
 }
 
+/// Throws if there are failures.
+void Context::State::check(std::vector<WorkerFailure> failures) {
+  if (failures.empty())
+    return;
+  isLost |= std::any_of(failures.begin(), failures.end(), [](const WorkerFailure &failure) {
+    return failure.reason == "context-unknown";
+  });
+  if (!isLost)
+    throw WorkersFailed(std::move(failures));
+  nextPush = 0;
+  throw ContextLost(std::move(failures));
+}
+
 void Context::push(const std::map<std::string, Gradient> &gradients) {
   std::map<size_t, std::vector<std::string>> byWorker;
   for (const auto &[name, gradient] : gradients) {
@@ -330,8 +354,13 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
           fmt::format("the optimizer `{}` has no parameter `{}`", state->optimizer->name, name));
     byWorker[found->second].push_back(name);
   }
-  const proto::RequestId id = state->nextRequest();
-  state->workers().callEach(workersOf(byWorker), [&](size_t worker) {
+  if (state->isLost)
+    state->check(state->open(state->optimizer->some));
+  state->isLost = false;
+  if (state->nextPush == state->pushes.size())
+    state->pushes.push_back(state->nextRequest());
+  const proto::RequestId id = state->pushes[state->nextPush++];
+  state->check(state->workers().failuresOfEach(workersOf(byWorker), [&](size_t worker) {
     return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       proto::PushGradientsResponse response;
       auto writer = stub.PushGradients(&context, &response);
@@ -361,23 +390,31 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
       writer->WritesDone();
       return writer->Finish();
     };
-  });
+  }));
 }
 
-int64_t Context::step() {
-  const proto::RequestId id = state->nextRequest();
+int64_t Context::State::step(const std::vector<size_t> &asked, bool isOfAll) {
+  if (!unanswered)
+    unanswered = nextRequest();
   std::atomic<int64_t> stepped = 0;
-  state->workers().callEach(state->optimizer->some, [&](size_t) {
+  check(workers().failuresOfEach(asked, [&](size_t) {
     return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       proto::StepRequest request;
       proto::StepResponse response;
-      *request.mutable_context() = state->id();
-      *request.mutable_request() = id;
+      *request.mutable_context() = id();
+      *request.mutable_request() = *unanswered;
+      for (size_t worker : isOfAll ? optimizer->some : std::vector<size_t>())
+        request.add_workers(workers().address(worker));
       const grpc::Status status = stub.Step(&context, request, &response);
       if (status.ok())
         stepped += response.stepped();
       return status;
     };
-  });
+  }));
+  unanswered.reset();
   return stepped;
 }
+
+int64_t Context::step() { return state->step(state->optimizer->some, false); }
+
+int64_t Context::stepAllOrNone() { return state->step({state->optimizer->some.front()}, true); }

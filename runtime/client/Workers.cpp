@@ -37,7 +37,7 @@ Workers::Workers(ClientOptions given) : options(std::move(given)), loads(options
 }
 
 /// Waits longer each time, and not always equally long, so that clients don't all return at once.
-grpc::Status Workers::callRepeatedly(size_t worker, const Call &call) {
+std::pair<grpc::Status, std::string> Workers::callRepeatedly(size_t worker, const Call &call) {
   const auto end = std::chrono::system_clock::now() + options.timeout;
   std::minstd_rand random(std::random_device{}());
   std::chrono::milliseconds longest(50);
@@ -45,12 +45,17 @@ grpc::Status Workers::callRepeatedly(size_t worker, const Call &call) {
     grpc::ClientContext context;
     context.set_deadline(end);
     const grpc::Status status = call(*stubs[worker], context);
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE)
-      return status;
+    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
+      const auto &details = context.GetServerTrailingMetadata();
+      const auto reason = details.find("updraft-reason");
+      return {status, reason == details.end()
+                          ? std::string()
+                          : std::string(reason->second.data(), reason->second.size())};
+    }
     const std::chrono::milliseconds wait(
         std::uniform_int_distribution<int64_t>(longest.count() / 2, longest.count())(random));
     if (std::chrono::system_clock::now() + wait >= end)
-      return status;
+      return {status, {}};
     std::this_thread::sleep_for(wait);
     longest = std::min(2 * longest, std::chrono::milliseconds(2000));
   }
@@ -65,12 +70,12 @@ void Workers::callEach(const std::vector<size_t> &some,
 std::vector<WorkerFailure>
 Workers::failuresOfEach(const std::vector<size_t> &some,
                         const std::function<Call(size_t worker)> &callOf) {
-  std::vector<grpc::Status> results(some.size());
+  std::vector<std::pair<grpc::Status, std::string>> results(some.size());
   const auto run = [&](size_t i) {
     try {
       results[i] = callRepeatedly(some[i], callOf(some[i]));
     } catch (const std::exception &error) {
-      results[i] = {grpc::StatusCode::INTERNAL, error.what()};
+      results[i].first = {grpc::StatusCode::INTERNAL, error.what()};
     }
   };
   std::vector<std::thread> threads;
@@ -82,9 +87,9 @@ Workers::failuresOfEach(const std::vector<size_t> &some,
     thread.join();
   std::vector<WorkerFailure> failures;
   for (size_t i = 0; i < some.size(); ++i)
-    if (!results[i].ok())
+    if (const auto &[status, reason] = results[i]; !status.ok())
       failures.push_back(
-          {options.workers[some[i]], results[i].error_code(), results[i].error_message()});
+          {options.workers[some[i]], status.error_code(), status.error_message(), reason});
   return failures;
 }
 

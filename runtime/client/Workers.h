@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace updraft::dist {
@@ -29,6 +30,7 @@ public:
   explicit Workers(ClientOptions options);
 
   size_t size() const { return stubs.size(); }
+  const std::string &address(size_t worker) const { return options.workers[worker]; }
   proto::Worker::Stub &stub(size_t worker) { return *stubs[worker]; }
   uint64_t nextSequence() { return ++sequence; }
 
@@ -50,7 +52,8 @@ public:
                                             const std::function<Call(size_t worker)> &callOf);
 
 private:
-  grpc::Status callRepeatedly(size_t worker, const Call &call);
+  /// Returns the status and `updraft-reason`.
+  std::pair<grpc::Status, std::string> callRepeatedly(size_t worker, const Call &call);
   void learnPlaces();
 
   const ClientOptions options;

@@ -2,13 +2,12 @@
 
 #include "runtime/grpc/WorkerService.h"
 
+#include "runtime/grpc/Answer.h"
 #include "runtime/grpc/TensorStream.h"
 #include "runtime/messages/TensorMessages.h"
 #include "runtime/server/Refusal.h"
 
-#include <exception>
 #include <fmt/format.h>
-#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -23,53 +22,10 @@ namespace {
 /// A limit on the rows of one gradient, because they are listed before their memory is counted.
 constexpr size_t mostRows = size_t(1) << 26;
 
-grpc::StatusCode codeOf(Reason reason) {
-  switch (reason) {
-  case Reason::InvalidArgument:
-    return grpc::StatusCode::INVALID_ARGUMENT;
-  case Reason::NotFound:
-    return grpc::StatusCode::NOT_FOUND;
-  case Reason::AlreadyExists:
-    return grpc::StatusCode::ALREADY_EXISTS;
-  case Reason::FailedPrecondition:
-    return grpc::StatusCode::FAILED_PRECONDITION;
-  case Reason::ResourceExhausted:
-    return grpc::StatusCode::RESOURCE_EXHAUSTED;
-  case Reason::Aborted:
-    return grpc::StatusCode::ABORTED;
-  case Reason::Unavailable:
-    return grpc::StatusCode::UNAVAILABLE;
-  case Reason::Internal:
-    break;
-  }
-  return grpc::StatusCode::INTERNAL;
-}
-
-/// Calls `work`. No exception may leave a handler.
-template <typename Work> grpc::Status answer(const Work &work) {
-  try {
-    work();
-    return grpc::Status::OK;
-  } catch (const Refusal &refusal) {
-    return {codeOf(refusal.reason()), refusal.what()};
-  } catch (const std::bad_alloc &) {
-    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the machine has too little memory"};
-  } catch (const std::exception &error) {
-    return {grpc::StatusCode::INTERNAL, error.what()};
-  }
-}
-
 /// Throws if the client has gone or the deadline has passed, because a stream just ends then.
 void requireWhole(const grpc::ServerContext &context) {
   if (context.IsCancelled())
     throw Refusal(Reason::Aborted, "the client cancelled the request, or its deadline has passed");
-}
-
-server::RequestKey keyOf(const v1::RequestId &request) {
-  if (request.client().empty() || request.sequence() == 0)
-    throw Refusal(Reason::InvalidArgument,
-                  "the request has no client or no sequence; they identify it if it is repeated");
-  return {request.client(), request.sequence()};
 }
 
 } // namespace
@@ -82,17 +38,19 @@ grpc::Status WorkerService::Describe(grpc::ServerContext *, const v1::DescribeRe
   return grpc::Status::OK;
 }
 
-grpc::Status WorkerService::Register(grpc::ServerContext *, const v1::RegisterRequest *request,
+grpc::Status WorkerService::Register(grpc::ServerContext *context,
+                                     const v1::RegisterRequest *request,
                                      v1::RegisterResponse *response) {
-  return answer([&] {
+  return answer(*context, [&] {
     server.registerClient(request->client());
     response->set_lease_seconds(static_cast<uint32_t>(server.clients().lease().count()));
   });
 }
 
-grpc::Status WorkerService::KeepAlive(grpc::ServerContext *, const v1::KeepAliveRequest *request,
+grpc::Status WorkerService::KeepAlive(grpc::ServerContext *context,
+                                      const v1::KeepAliveRequest *request,
                                       v1::KeepAliveResponse *response) {
-  return answer([&] {
+  return answer(*context, [&] {
     response->set_is_registered(server.clients().renew(request->client()));
     response->set_epoch(identity.epoch);
   });
@@ -101,7 +59,7 @@ grpc::Status WorkerService::KeepAlive(grpc::ServerContext *, const v1::KeepAlive
 grpc::Status WorkerService::PutParameters(grpc::ServerContext *context,
                                           grpc::ServerReader<v1::PutParametersRequest> *requests,
                                           v1::PutParametersResponse *) {
-  return answer([&] {
+  return answer(*context, [&] {
     uint64_t record = 0;
     TensorReader reader(server.budget(), [&](const std::string &name, server::Tensor tensor) {
       record = server.put(name, std::move(tensor));
@@ -115,10 +73,10 @@ grpc::Status WorkerService::PutParameters(grpc::ServerContext *context,
   });
 }
 
-grpc::Status WorkerService::GetParameters(grpc::ServerContext *,
+grpc::Status WorkerService::GetParameters(grpc::ServerContext *context,
                                           const v1::GetParametersRequest *request,
                                           grpc::ServerWriter<v1::TensorChunk> *chunks) {
-  return answer([&] {
+  return answer(*context, [&] {
     const server::Parameters found =
         request->names().empty()
             ? server.parameters().all()
@@ -133,9 +91,10 @@ grpc::Status WorkerService::GetParameters(grpc::ServerContext *,
   });
 }
 
-grpc::Status WorkerService::ListParameters(grpc::ServerContext *, const v1::ListParametersRequest *,
+grpc::Status WorkerService::ListParameters(grpc::ServerContext *context,
+                                           const v1::ListParametersRequest *,
                                            v1::ListParametersResponse *response) {
-  return answer([&] {
+  return answer(*context, [&] {
     for (const auto &parameter : server.parameters().all()) {
       v1::ListParametersResponse::Parameter *listed = response->add_parameters();
       *listed->mutable_tensor() =
@@ -145,28 +104,28 @@ grpc::Status WorkerService::ListParameters(grpc::ServerContext *, const v1::List
   });
 }
 
-grpc::Status WorkerService::CreateOptimizer(grpc::ServerContext *,
+grpc::Status WorkerService::CreateOptimizer(grpc::ServerContext *context,
                                             const v1::CreateOptimizerRequest *request,
                                             v1::CreateOptimizerResponse *) {
-  return answer([&] { server.createOptimizer(*request); });
+  return answer(*context, [&] { server.createOptimizer(*request); });
 }
 
-grpc::Status WorkerService::DeleteOptimizer(grpc::ServerContext *,
+grpc::Status WorkerService::DeleteOptimizer(grpc::ServerContext *context,
                                             const v1::DeleteOptimizerRequest *request,
                                             v1::DeleteOptimizerResponse *) {
-  return answer([&] { server.deleteOptimizer(request->optimizer()); });
+  return answer(*context, [&] { server.deleteOptimizer(request->optimizer()); });
 }
 
-grpc::Status WorkerService::SetHyperparameters(grpc::ServerContext *,
+grpc::Status WorkerService::SetHyperparameters(grpc::ServerContext *context,
                                                const v1::SetHyperparametersRequest *request,
                                                v1::SetHyperparametersResponse *) {
-  return answer([&] { server.setHypers(*request); });
+  return answer(*context, [&] { server.setHypers(*request); });
 }
 
-grpc::Status WorkerService::OpenContext(grpc::ServerContext *,
+grpc::Status WorkerService::OpenContext(grpc::ServerContext *context,
                                         const v1::OpenContextRequest *request,
                                         v1::OpenContextResponse *) {
-  return answer([&] {
+  return answer(*context, [&] {
     server.openContext(request->context().optimizer(), request->context().number(),
                        request->client());
   });
@@ -175,7 +134,7 @@ grpc::Status WorkerService::OpenContext(grpc::ServerContext *,
 grpc::Status WorkerService::PushGradients(grpc::ServerContext *context,
                                           grpc::ServerReader<v1::PushGradientsRequest> *requests,
                                           v1::PushGradientsResponse *) {
-  return answer([&] {
+  return answer(*context, [&] {
     v1::PushGradientsRequest message;
     if (!requests->Read(&message))
       throw Refusal(Reason::InvalidArgument, "the stream of gradients is empty");
@@ -216,24 +175,30 @@ grpc::Status WorkerService::PushGradients(grpc::ServerContext *context,
   });
 }
 
-grpc::Status WorkerService::Step(grpc::ServerContext *, const v1::StepRequest *request,
+grpc::Status WorkerService::Step(grpc::ServerContext *context, const v1::StepRequest *request,
                                  v1::StepResponse *response) {
-  return answer([&] {
-    response->set_stepped(server.step(request->context().optimizer(), request->context().number(),
-                                      keyOf(request->request())));
+  return answer(*context, [&] {
+    const v1::Context &from = request->context();
+    const server::RequestKey key = keyOf(request->request());
+    const std::vector<std::string> workers(request->workers().begin(), request->workers().end());
+    response->set_stepped(
+        workers.empty() ? server.step(from.optimizer(), from.number(), key)
+                        : server.stepAll(from.optimizer(), from.number(), key, workers, peers));
   });
 }
 
-grpc::Status WorkerService::ReleaseContext(grpc::ServerContext *,
+grpc::Status WorkerService::ReleaseContext(grpc::ServerContext *context,
                                            const v1::ReleaseContextRequest *request,
                                            v1::ReleaseContextResponse *) {
-  return answer(
-      [&] { server.releaseContext(request->context().optimizer(), request->context().number()); });
+  return answer(*context, [&] {
+    server.releaseContext(request->context().optimizer(), request->context().number());
+  });
 }
 
-grpc::Status WorkerService::GetStatistics(grpc::ServerContext *, const v1::GetStatisticsRequest *,
+grpc::Status WorkerService::GetStatistics(grpc::ServerContext *context,
+                                          const v1::GetStatisticsRequest *,
                                           v1::GetStatisticsResponse *response) {
-  return answer([&] {
+  return answer(*context, [&] {
     const server::Statistics statistics = server.statistics();
     response->set_parameters(statistics.parameters);
     response->set_optimizers(statistics.optimizers);

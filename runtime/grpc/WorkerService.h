@@ -18,11 +18,12 @@ struct Identity {
   size_t largestMessage = 0;
 };
 
-/// Converts messages, and turns a Refusal into a status. Thread-safe. `server` outlives it.
+/// Converts messages, and turns a Refusal into a status. Thread-safe. `server` and `peers` outlive
+/// it.
 class WorkerService final : public v1::Worker::Service {
 public:
-  WorkerService(server::Server &server, Identity identity)
-      : server(server), identity(std::move(identity)) {}
+  WorkerService(server::Server &server, server::Peers &peers, Identity identity)
+      : server(server), peers(peers), identity(std::move(identity)) {}
 
 private:
   grpc::Status Describe(grpc::ServerContext *context, const v1::DescribeRequest *request,
@@ -62,6 +63,7 @@ private:
                              v1::GetStatisticsResponse *response) override;
 
   server::Server &server;
+  server::Peers &peers;
   const Identity identity;
 };
 

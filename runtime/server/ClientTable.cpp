@@ -12,7 +12,7 @@ using namespace updraft::server;
 ClientTable::Client &ClientTable::find(const std::string &name) {
   const auto found = clients.find(name);
   if (found == clients.end())
-    throw Refusal(Reason::FailedPrecondition,
+    throw Refusal(Reason::ClientUnknown,
                   fmt::format("client `{}` is not registered: it is new, or the worker has "
                               "forgotten it; the outcome of its earlier requests is unknown; "
                               "register under a new name",
@@ -101,14 +101,14 @@ int64_t ClientTable::once(const RequestKey &request, const std::function<int64_t
     if (found->second.progress == Progress::Known)
       return found->second.value;
     if (found->second.progress == Progress::Unknown)
-      throw Refusal(Reason::Aborted,
+      throw Refusal(Reason::OutcomeUnknown,
                     fmt::format("the outcome of request {} of client `{}` is unknown, because it "
                                 "could not be written to the disk; it is not carried out again",
                                 request.sequence, request.client));
     changed.wait(lock);
   }
   if (request.sequence <= client->forgotten)
-    throw Refusal(Reason::Aborted,
+    throw Refusal(Reason::OutcomeUnknown,
                   fmt::format("the outcome of request {} of client `{}` is unknown: its answer "
                               "has been forgotten; it is not carried out again",
                               request.sequence, request.client));

@@ -39,8 +39,8 @@ struct ClientLimits {
 
 /// Thread-safe. Requests of one client have different sequences, in ascending order: a request is
 /// sent before any with a higher sequence is forgotten here. A client that was forgotten has to
-/// register under another name. Unless it says otherwise, a function throws FailedPrecondition for
-/// a client that isn't registered.
+/// register under another name. Unless it says otherwise, a function throws ClientUnknown for a
+/// client that isn't registered.
 class ClientTable {
 public:
   ClientTable(const ClientLimits &limits, Budget &memory, Clock clock)
@@ -76,9 +76,9 @@ public:
 
   /// Calls `carryOut` and remembers its result, or returns the result of an earlier call for the
   /// same request. Waits if such a call is under way. If `carryOut` throws, nothing is remembered,
-  /// and the request can be repeated, unless its answer was decided. Throws Aborted if the request
-  /// is so old that its answer may have been forgotten, or if it was decided and then threw, and
-  /// ResourceExhausted if the client has too many young answers.
+  /// and the request can be repeated, unless its answer was decided. Throws OutcomeUnknown if the
+  /// request is so old that its answer may have been forgotten, or if it was decided and then
+  /// threw, and ResourceExhausted if the client has too many young answers.
   int64_t once(const RequestKey &request, const std::function<int64_t()> &carryOut);
   /// Called by `carryOut` when it can't fail any more but for the disk. From now on `list` has the
   /// answer.

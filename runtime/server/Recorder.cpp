@@ -176,7 +176,7 @@ void Recorder::sync(uint64_t number) {
   try {
     journal->sync(number);
   } catch (const StoreError &error) {
-    throw Refusal(Reason::Aborted,
+    throw Refusal(Reason::OutcomeUnknown,
                   fmt::format("the outcome is unknown, because the change could not be written to "
                               "the disk: {}",
                               error.what()));

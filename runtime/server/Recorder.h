@@ -48,7 +48,7 @@ public:
   /// All workers know a decision.
   uint64_t acknowledge(const RequestKey &request);
 
-  /// Returns once the record is on the disk. Throws Aborted if that isn't known.
+  /// Returns once the record is on the disk. Throws OutcomeUnknown if that isn't known.
   void sync(uint64_t number);
   /// The same for all records so far.
   void syncAll();

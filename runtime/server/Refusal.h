@@ -17,10 +17,15 @@ enum class Reason {
   ResourceExhausted,
   Aborted,
   Unavailable,
-  Internal
+  Internal,
+  // Clients need to tell these from others with the same code.
+  ContextUnknown, ///< NotFound
+  ClientUnknown,  ///< FailedPrecondition
+  OutcomeUnknown, ///< Aborted
 };
 
-/// Thrown before anything is changed. The message is for the client's user.
+/// Thrown before anything is changed, unless the reason is OutcomeUnknown. The message is for the
+/// client's user.
 class Refusal : public std::runtime_error {
 public:
   Refusal(Reason reason, const std::string &message) : std::runtime_error(message), why(reason) {}

@@ -95,7 +95,7 @@ private:
   void takeHypers() override { optimizer.requireOpen(); }
   size_t bucketCount() const override { return 1; }
   void prepare(size_t bucket) override;
-  void record() override {} // whoever calls `apply` did
+  void record() override {} // the caller of `apply` did
   void apply(size_t bucket) override;
   void abandon(size_t) override {} // the next preparation discards it
 

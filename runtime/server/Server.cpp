@@ -39,9 +39,10 @@ std::shared_ptr<GradientContext> Server::contextOf(const Entry &entry, const std
                                                    uint64_t context) {
   const auto found = entry.contexts.find(context);
   if (found == entry.contexts.end())
-    throw Refusal(Reason::NotFound, fmt::format("optimizer `{}` has no open context {}; it was "
-                                                "released, or never opened",
-                                                name, context));
+    throw Refusal(Reason::ContextUnknown,
+                  fmt::format("optimizer `{}` has no open context {}; it was "
+                              "released, or never opened",
+                              name, context));
   return found->second.context;
 }
 

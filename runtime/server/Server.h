@@ -50,7 +50,7 @@ struct Statistics {
   uint64_t journalBytes = 0;
 };
 
-/// Thread-safe. Functions throw Refusal. Unless its reason is Aborted, nothing has changed.
+/// Thread-safe. Functions throw Refusal. Unless its reason is OutcomeUnknown, nothing has changed.
 class Server {
 public:
   /// Without durability, `store` is null. Otherwise restores what the store has, and throws

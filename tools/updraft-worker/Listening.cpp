@@ -18,7 +18,8 @@ bool updraft::worker::isLoopback(const std::string &address) {
   return false;
 }
 
-Listener::Listener(const std::string &address, WorkerService &service, size_t largestMessage) {
+Listener::Listener(const std::string &address, WorkerService &service, PeerService &peers,
+                   size_t largestMessage) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -27,6 +28,7 @@ Listener::Listener(const std::string &address, WorkerService &service, size_t la
   // Otherwise a second worker could listen on the same port, and get some of the requests.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.RegisterService(&service);
+  builder.RegisterService(&peers);
   server = builder.BuildAndStart();
   if (!server)
     throw std::runtime_error(fmt::format(

@@ -3,6 +3,7 @@
 #ifndef UPDRAFT_TOOLS_UPDRAFT_WORKER_LISTENING_H
 #define UPDRAFT_TOOLS_UPDRAFT_WORKER_LISTENING_H
 
+#include "runtime/grpc/PeerService.h"
 #include "runtime/grpc/WorkerService.h"
 
 #include <grpcpp/server.h>
@@ -21,7 +22,8 @@ bool isLoopback(const std::string &address);
 class Listener {
 public:
   /// Throws std::runtime_error if it cannot listen there.
-  Listener(const std::string &address, WorkerService &service, size_t largestMessage);
+  Listener(const std::string &address, WorkerService &service, PeerService &peers,
+           size_t largestMessage);
 
   /// The port; another than that of the address if that is 0.
   int port() const { return chosenPort; }

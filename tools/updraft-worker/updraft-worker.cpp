@@ -3,6 +3,7 @@
 #include "Listening.h"
 #include "RuleSource.h"
 #include "SnapshotSchedule.h"
+#include "Upkeep.h"
 #include "runtime/server/Server.h"
 #include "runtime/store/FolderDisk.h"
 #include "updraft/Driver/Version.h"
@@ -64,16 +65,6 @@ uint64_t randomNumber() {
   return uint64_t(random()) << 32 | random();
 }
 
-/// Waits for one of the signals. Meanwhile frees what ended clients have, and writes snapshots.
-void serve(const sigset_t &signals, server::Server &server, SnapshotSchedule *snapshots) {
-  constexpr timespec period{0, 500'000'000};
-  while (sigtimedwait(&signals, nullptr, &period) < 0) {
-    server.freeEnded();
-    if (snapshots)
-      snapshots->tick();
-  }
-}
-
 int run(const Options &options) {
   // Before gRPC starts threads: they inherit the mask, so that sigwait gets the signals.
   sigset_t signals;
@@ -97,8 +88,16 @@ int run(const Options &options) {
   if (store)
     snapshots.emplace(server, std::chrono::seconds(options.snapshotInterval),
                       uint64_t(options.journal) << 20);
-  WorkerService service(server, {versionString().str(), randomNumber(), largestMessage});
-  Listener listener(options.listen, service, largestMessage);
+  PeerChannels peers(std::chrono::seconds(10));
+  PeerService peerService(server);
+  WorkerService service(server, peers, {versionString().str(), randomNumber(), largestMessage});
+  Listener listener(options.listen, service, peerService, largestMessage);
+  Upkeep upkeep(std::chrono::milliseconds(500), [&] {
+    server.freeEnded();
+    server.resolve(peers);
+    if (snapshots)
+      snapshots->tick();
+  });
   const std::string host = options.listen.substr(0, options.listen.rfind(':'));
   if (store)
     fmt::print("the store `{}` has {} parameters and {} optimizers\n", options.store,
@@ -109,10 +108,12 @@ int run(const Options &options) {
     fmt::print("listening on {}:{}\n", host, listener.port());
   std::fflush(stdout);
 
-  serve(signals, server, snapshots ? &*snapshots : nullptr);
+  int signal = 0;
+  sigwait(&signals, &signal);
   fmt::print("draining: no new requests, at most {} s for those under way\n", options.patience);
   std::fflush(stdout);
   listener.drain(std::chrono::seconds(options.patience));
+  upkeep.stop();
   return snapshots && !snapshots->finish() ? 1 : 0;
 }
 } // namespace

@@ -64,7 +64,7 @@ TEST_F(ClientTableTest, ForgetsOldAnswersAndSaysSo) {
       "fewer, or raise the limit");
   now += 600s;
   EXPECT_EQ(once(4, 9), 9);
-  EXPECT_EQ(refusalOf(Reason::Aborted, [&] { once(1); }),
+  EXPECT_EQ(refusalOf(Reason::OutcomeUnknown, [&] { once(1); }),
             "the outcome of request 1 of client `a` is unknown: its answer has been forgotten; it "
             "is not carried out again");
   EXPECT_EQ(once(2, 10), 0);
@@ -104,8 +104,8 @@ TEST_F(ClientTableTest, RegistersAClientOnce) {
   const std::string text =
       "client `e` is not registered: it is new, or the worker has forgotten it; the outcome of its "
       "earlier requests is unknown; register under a new name";
-  EXPECT_EQ(refusalOf(Reason::FailedPrecondition, [&] { once(1, 0, "e"); }), text);
-  EXPECT_EQ(refusalOf(Reason::FailedPrecondition, [&] { ClientTable::Request(table, "e"); }), text);
+  EXPECT_EQ(refusalOf(Reason::ClientUnknown, [&] { once(1, 0, "e"); }), text);
+  EXPECT_EQ(refusalOf(Reason::ClientUnknown, [&] { ClientTable::Request(table, "e"); }), text);
   EXPECT_FALSE(table.renew("e"));
   EXPECT_TRUE(table.renew("d"));
 }

@@ -95,7 +95,7 @@ TEST_F(DurabilityTest, EveryAnsweredChangeIsThereAfterALossOfPower) {
   EXPECT_EQ(server().parameters().find({"w"})[0]->version, 4u);
   EXPECT_EQ(server().step("o", 3, {"a", 3}), 1); // the answer is known, though the context is not
   EXPECT_EQ(valuesAt("w"), before);
-  EXPECT_EQ(refusalOf(Reason::NotFound, [&] { server().step("o", 3, {"a", 4}); }),
+  EXPECT_EQ(refusalOf(Reason::ContextUnknown, [&] { server().step("o", 3, {"a", 4}); }),
             "optimizer `o` has no open context 3; it was released, or never opened");
 
   // The states are there, too: another step has the bits that it has without a restart.
@@ -205,10 +205,10 @@ TEST_F(DurabilityTest, AFailedSyncHasAnUnknownOutcome) {
   server().openContext("o", 1, "a");
   server().push("o", 1, {"a", 1}, gradientOf({1, -1, 2}));
   storage.failingSync = storage.syncs + 1;
-  EXPECT_EQ(refusalOf(Reason::Aborted, [&] { server().step("o", 1, {"a", 1}); })
+  EXPECT_EQ(refusalOf(Reason::OutcomeUnknown, [&] { server().step("o", 1, {"a", 1}); })
                 .starts_with("the outcome is unknown, because the change could not be written"),
             true);
-  EXPECT_EQ(refusalOf(Reason::Aborted, [&] { server().step("o", 1, {"a", 1}); }),
+  EXPECT_EQ(refusalOf(Reason::OutcomeUnknown, [&] { server().step("o", 1, {"a", 1}); }),
             "the outcome of request 1 of client `a` is unknown, because it could not be written to "
             "the disk; it is not carried out again");
   EXPECT_EQ(refusalOf(Reason::Unavailable, [&] { server().step("o", 1, {"a", 2}); })

@@ -51,7 +51,7 @@ TEST_F(ServerTest, StepsOnceForEachRequest) {
   EXPECT_EQ(valuesAt("w"), (std::vector<float>{-1, 0, 1}));
   server.releaseContext("o", 1);
   EXPECT_EQ(server.step("o", 1, {"a", 3}), 1); // the answer is known
-  EXPECT_EQ(refusalOf(Reason::NotFound, [&] { server.step("o", 1, {"a", 4}); }),
+  EXPECT_EQ(refusalOf(Reason::ContextUnknown, [&] { server.step("o", 1, {"a", 4}); }),
             "optimizer `o` has no open context 1; it was released, or never opened");
 }
 

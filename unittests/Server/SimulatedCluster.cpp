@@ -167,11 +167,11 @@ void SimulatedCluster::advance(Client &client) {
       });
   } catch (const Refusal &refusal) {
     switch (refusal.reason()) {
-    case Reason::NotFound: // a worker was started again, and has lost the context
+    case Reason::ContextUnknown: // a worker was started again, and has lost the context
       client.pushed.clear();
       break;
-    case Reason::FailedPrecondition: // a worker has forgotten the client
-    case Reason::Aborted:            // the outcome is unknown
+    case Reason::ClientUnknown:  // a worker has forgotten the client
+    case Reason::OutcomeUnknown: // the outcome is unknown
       client.step.reset();
       client.name.clear();
       break;

@@ -1,12 +1,15 @@
 //===- ClientTests.cpp - The client of parameter servers --------------------------------------===//
 
 #include "RunningWorker.h"
+#include "SimulatedDisk.h"
 #include "updraft/dist/Client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -187,4 +190,98 @@ TEST_F(ClientTest, GivesUpWhenTheTimeIsOver) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_THAT(messageOf([&] { get(client, "a", 1); }), HasSubstr("worker `" + address + "`: "));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+namespace {
+
+/// Workers with stores, which can be started again at the same address.
+class RestartTest : public testing::Test {
+protected:
+  struct Durable {
+    explicit Durable(uint64_t number) : number(number) { start(); }
+    void start() {
+      worker.reset();
+      store.reset();
+      store.emplace(std::make_unique<store::SimulatedDisk>(storage), number);
+      worker = std::make_unique<RunningWorker>(number, &*store, port);
+      port = worker->port;
+    }
+
+    const uint64_t number;
+    store::SimulatedStorage storage;
+    std::optional<store::Store> store;
+    std::unique_ptr<RunningWorker> worker;
+    int port = 0;
+  };
+
+  RestartTest() : client({{one.worker->address(), other.worker->address()}, "ours"}) {
+    Values a = {1, 2}, b = {3, 4};
+    client.put({{"a", TensorView(a)}, {"b", TensorView(b)}});
+    optimizer.emplace(
+        client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}}));
+  }
+  void push(dist::Context &context) {
+    Values gradient = {1, 1};
+    context.push({{"a", TensorView(gradient)}});
+    context.push({{"b", TensorView(gradient)}});
+  }
+  Values get(const std::string &name) {
+    Values values(2);
+    client.get({{name, TensorView(values)}});
+    return values;
+  }
+
+  Durable one{1}, other{2};
+  Client client;
+  std::optional<dist::Optimizer> optimizer;
+};
+
+} // namespace
+
+TEST_F(RestartTest, GradientsArePushedAgainAndNoWorkerStepsTwice) {
+  dist::Context context = optimizer->openContext();
+  push(context);
+  other.start();
+  EXPECT_THROW(context.step(), dist::ContextLost); // the first worker has stepped
+  push(context);
+  EXPECT_EQ(context.step(), 2);
+  EXPECT_EQ(get("a"), (Values{0, 1}));
+  EXPECT_EQ(get("b"), (Values{2, 3}));
+  // The answers outlive the workers.
+  one.start();
+  other.start();
+  EXPECT_EQ(get("a"), (Values{0, 1}));
+}
+
+TEST_F(RestartTest, AllWorkersStepOrNone) {
+  dist::Context context = optimizer->openContext();
+  push(context);
+  EXPECT_EQ(context.stepAllOrNone(), 2);
+  EXPECT_EQ(get("a"), (Values{0, 1}));
+  EXPECT_EQ(get("b"), (Values{2, 3}));
+  dist::Context next = optimizer->openContext();
+  push(next);
+  other.start();
+  EXPECT_THAT(messageOf([&] { next.stepAllOrNone(); }),
+              HasSubstr("no worker has applied the step, because worker `" +
+                        other.worker->address() +
+                        "` has not prepared it: optimizer `o` has no "
+                        "open context"));
+  EXPECT_EQ(get("a"), (Values{0, 1}));
+  push(next);
+  EXPECT_EQ(next.stepAllOrNone(), 2);
+  EXPECT_EQ(get("a"), (Values{-1, 0}));
+  EXPECT_EQ(get("b"), (Values{1, 2}));
+}
+
+TEST_F(RestartTest, AStepOfAllNeedsDurableWorkers) {
+  RunningWorker forgetful;
+  Client other({{forgetful.address()}, "other"});
+  Values a = {1, 2};
+  other.put({{"a", TensorView(a)}});
+  dist::Optimizer optimizer = other.createOptimizer("o", {textOfRule("sgd")}, {{{"a"}, {}}});
+  dist::Context context = optimizer.openContext();
+  EXPECT_THAT(messageOf([&] { context.stepAllOrNone(); }),
+              HasSubstr("a step of all workers or none needs workers that record each step; start "
+                        "them with --store and --durability=step"));
 }

@@ -4,6 +4,7 @@
 #define UPDRAFT_UNITTESTS_WORKER_RUNNINGWORKER_H
 
 #include "Requests.h"
+#include "runtime/grpc/PeerService.h"
 #include "runtime/grpc/WorkerService.h"
 #include "tools/updraft-worker/RuleSource.h"
 
@@ -17,13 +18,17 @@ namespace updraft::worker {
 
 using server::textOfRule;
 
-/// Listens on a free port. Clients need to renew their leases every second.
+/// Listens on a free port, or on the given one. Clients need to renew their leases every second.
 struct RunningWorker {
-  explicit RunningWorker(uint64_t epoch = 7)
-      : service(server, {"updraft-worker test", epoch, 4 << 20}) {
+  explicit RunningWorker(uint64_t epoch = 7, store::Store *store = nullptr, int port = 0)
+      : server(limits(), packSource, std::chrono::steady_clock::now,
+               store ? server::Durability::Step : server::Durability::None, store),
+        service(server, peers, {"updraft-worker test", epoch, 4 << 20}) {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
+                             &this->port);
     builder.RegisterService(&service);
+    builder.RegisterService(&peerService);
     listening = builder.BuildAndStart();
   }
   ~RunningWorker() { listening->Shutdown(std::chrono::system_clock::now()); }
@@ -36,8 +41,10 @@ struct RunningWorker {
     return result;
   }
 
-  server::Server server{limits(), packSource, std::chrono::steady_clock::now};
+  server::Server server;
+  PeerChannels peers{std::chrono::seconds(5)};
   WorkerService service;
+  PeerService peerService{server};
   int port = 0;
   std::unique_ptr<grpc::Server> listening;
 };

@@ -27,6 +27,7 @@ struct WorkerFailure {
   std::string worker; ///< its address
   int code;           ///< of gRPC
   std::string message;
+  std::string reason = {}; ///< `updraft-reason` in worker.proto, or empty
 };
 
 /// Some workers failed. The message names each of them.
@@ -37,6 +38,14 @@ public:
 
 private:
   std::vector<WorkerFailure> list;
+};
+
+/// Some workers have lost the gradients of a context, because they were started again. Push all
+/// gradients again, in the same order, and repeat the step. Workers that have the gradients don't
+/// add them again, and workers that have stepped don't step again.
+class ContextLost : public WorkersFailed {
+public:
+  using WorkersFailed::WorkersFailed;
 };
 
 struct ClientOptions {
@@ -79,11 +88,17 @@ public:
   Context &operator=(Context &&) noexcept;
   ~Context();
 
-  /// Adds gradients, by parameter. Returns when all workers have them.
+  /// Adds gradients, by parameter. Returns when all workers have them. Throws WorkersFailed or
+  /// ContextLost.
   void push(const std::map<std::string, Gradient> &gradients);
   /// Steps on all workers that have parameters of the optimizer. Returns the number of stepped
-  /// parameters. If some workers fail, the others have stepped.
+  /// parameters. Throws WorkersFailed or ContextLost if some workers fail; the others have stepped.
+  /// After an exception the step can be repeated; a worker that has stepped doesn't step again.
   int64_t step();
+  /// The same, but all workers step or none. If this throws, none has stepped, unless the message
+  /// says that the outcome is unknown. Workers need `--durability=step`, and reach each other under
+  /// the addresses that this client uses.
+  int64_t stepAllOrNone();
 
 private:
   friend class Optimizer;

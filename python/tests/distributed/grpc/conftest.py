@@ -19,6 +19,8 @@ def running(*options, address="127.0.0.1:0"):
     )
     try:
         line = process.stdout.readline()
+        if line.startswith("the store "):
+            line = process.stdout.readline()
         assert line.startswith("listening on "), line
         yield line.removeprefix("listening on ").rstrip(), process
     finally:

@@ -14,13 +14,14 @@
 """
 
 from .client import Client
-from .errors import WorkerFailure, WorkersFailedError
+from .errors import ContextLostError, WorkerFailure, WorkersFailedError
 from .optimizer import Context, DistributedOptimizer
 from .tensors import Rows
 
 __all__ = [
     "Client",
     "Context",
+    "ContextLostError",
     "DistributedOptimizer",
     "Rows",
     "WorkerFailure",

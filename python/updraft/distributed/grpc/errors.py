@@ -6,11 +6,19 @@ from ...errors import UpdraftError
 
 
 class WorkerFailure(NamedTuple):
-    """The failure of a worker: its address, the name of gRPC's status code, and the message."""
+    """The failure of a worker.
+
+    Attributes:
+        worker: its address.
+        code: the name of gRPC's status code.
+        message: its message.
+        reason: `updraft-reason`, as worker.proto describes it, or empty.
+    """
 
     worker: str
     code: str
     message: str
+    reason: str = ""
 
 
 class WorkersFailedError(UpdraftError):
@@ -25,3 +33,11 @@ class WorkersFailedError(UpdraftError):
             "; ".join(f"worker `{failure.worker}`: {failure.message}" for failure in failures)
         )
         self.failures = failures
+
+
+class ContextLostError(WorkersFailedError):
+    """Some workers have lost the gradients of a context, because they were started again.
+
+    Push all gradients again, in the same order, and repeat the step. Workers that have the
+    gradients don't add them again, and workers that have stepped don't step again.
+    """

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -11,7 +11,7 @@ from ...definition import RuleDefinition
 from ...errors import InvalidArgumentError
 from ...loading import definition_of
 from ...worker.v1 import worker_pb2 as messages
-from .errors import WorkersFailedError
+from .errors import ContextLostError, WorkersFailedError
 from .lease import Lease
 from .tensors import Rows, array_of, chunks_of
 from .workers import Workers
@@ -28,15 +28,19 @@ class Context:
         try:
             self._client = self._open()
         except WorkersFailedError as error:
-            if all(failure.code != "FAILED_PRECONDITION" for failure in error.failures):
+            if all(failure.reason != "client-unknown" for failure in error.failures):
                 raise
-            # A worker may have forgotten the client.
             optimizer._lease.renew()
             self._client = self._open()
+        self._pushes: list[messages.RequestId] = []
+        self._next_push = 0  # less than their number if gradients are pushed again
+        self._is_lost = False  # on some worker
+        self._unanswered: messages.RequestId | None = None  # the step, if it has failed
 
-    def _open(self) -> str:
+    def _open(self, client: str | None = None) -> str:
         """Opens the context. Returns the client's name."""
-        client = self._optimizer._lease.hold(self._optimizer._group_on)
+        if client is None:
+            client = self._optimizer._lease.hold(self._optimizer._group_on)
         request = messages.OpenContextRequest(context=self._id, client=client)
         self._optimizer._call_all(
             lambda stub, worker, timeout: stub.OpenContext(request, timeout=timeout)
@@ -45,6 +49,26 @@ class Context:
 
     def _next_request(self) -> messages.RequestId:
         return self._optimizer._workers.next_request(self._client)
+
+    def _call_each(self, workers: Iterable[int], call: Any) -> dict[int, Any]:
+        try:
+            return self._optimizer._workers.call_each(workers, call)
+        except WorkersFailedError as error:
+            if all(failure.reason != "context-unknown" for failure in error.failures):
+                raise
+            self._is_lost = True
+            self._next_push = 0
+            raise ContextLostError(error.failures) from error
+
+    def _step(self, workers: Iterable[int], of_all: Sequence[str]) -> int:
+        if self._unanswered is None:
+            self._unanswered = self._next_request()
+        request = messages.StepRequest(context=self._id, request=self._unanswered, workers=of_all)
+        answers = self._call_each(
+            workers, lambda stub, worker, timeout: stub.Step(request, timeout=timeout)
+        )
+        self._unanswered = None
+        return sum(answer.stepped for answer in answers.values())
 
     @property
     def number(self) -> int:
@@ -56,6 +80,10 @@ class Context:
 
         Returns when all workers have them. The order in which clients push changes no bit of a
         step.
+
+        Raises:
+            ContextLostError: a worker was started again.
+            WorkersFailedError: some workers failed.
         """
         by_worker: dict[int, list[str]] = {}
         arrays = {}
@@ -67,7 +95,13 @@ class Context:
                 rows = [int(index) for index in gradient.indices]
                 gradient = gradient.values
             arrays[name] = rows, array_of(name, gradient)
-        request = self._next_request()
+        if self._is_lost:
+            self._open(self._client)
+            self._is_lost = False
+        if self._next_push == len(self._pushes):
+            self._pushes.append(self._next_request())
+        request = self._pushes[self._next_push]
+        self._next_push += 1
 
         def requests(worker: int) -> Iterator[messages.PushGradientsRequest]:
             yield messages.PushGradientsRequest(context=self._id, request=request)
@@ -81,7 +115,7 @@ class Context:
                 for chunk in chunks_of(name, array):
                     yield messages.PushGradientsRequest(chunk=chunk)
 
-        self._optimizer._workers.call_each(
+        self._call_each(
             by_worker,
             lambda stub, worker, timeout: stub.PushGradients(requests(worker), timeout=timeout),
         )
@@ -193,19 +227,29 @@ class DistributedOptimizer:
         """Opens a context of this client, or one with a number that several clients use."""
         return Context(self, secrets.randbits(63) if number is None else number)
 
-    def step(self, context: Context) -> int:
+    def step(self, context: Context, *, all_or_none: bool = False) -> int:
         """Steps with the gradients of a context, on all workers at the same time.
+
+        After an error the step can be repeated: a worker that has stepped doesn't step again.
+
+        Args:
+            context: the gradients.
+            all_or_none: whether no worker steps unless all do. The workers need
+                `--durability=step`, and reach each other under the addresses that this client uses.
 
         Returns:
             The number of parameters that had a gradient.
 
         Raises:
-            WorkersFailedError: some workers failed; the others have stepped.
+            ContextLostError: a worker was started again.
+            WorkersFailedError: some workers failed. The others have stepped, unless `all_or_none`
+                is set.
         """
         self._send_hypers()
-        request = messages.StepRequest(context=context._id, request=context._next_request())
-        answers = self._call_all(lambda stub, worker, timeout: stub.Step(request, timeout=timeout))
-        return sum(answer.stepped for answer in answers.values())
+        workers = list(self._group_on)
+        if not all_or_none:
+            return context._step(workers, [])
+        return context._step(workers[:1], [self._workers.addresses[each] for each in workers])
 
     def _send_hypers(self) -> None:
         for number, group in enumerate(self.param_groups):

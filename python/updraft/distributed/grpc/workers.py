@@ -83,8 +83,11 @@ class Workers:
             try:
                 results[worker] = future.result()
             except grpc.RpcError as error:
+                reason = dict(error.trailing_metadata() or ()).get("updraft-reason", "")
                 failures.append(
-                    WorkerFailure(self.addresses[worker], error.code().name, error.details())
+                    WorkerFailure(
+                        self.addresses[worker], error.code().name, error.details(), reason
+                    )
                 )
         if failures:
             raise WorkersFailedError(failures)

@@ -1,0 +1,24 @@
+//===- Answer.h - From refusals to gRPC's statuses ----------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_GRPC_ANSWER_H
+#define UPDRAFT_RUNTIME_GRPC_ANSWER_H
+
+#include "runtime/server/GradientContext.h"
+#include "updraft/worker/v1/worker.pb.h"
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/status.h>
+
+#include <functional>
+
+namespace updraft::worker {
+
+/// Calls `work`, and returns the status for what it throws. No exception may leave a handler.
+grpc::Status answer(grpc::ServerContext &context, const std::function<void()> &work);
+
+/// Throws server::Refusal if the client or the sequence is missing.
+server::RequestKey keyOf(const v1::RequestId &request);
+
+} // namespace updraft::worker
+
+#endif // UPDRAFT_RUNTIME_GRPC_ANSWER_H

@@ -1,0 +1,142 @@
+//===- PeerService.cpp - Steps of several workers over gRPC -----------------------------------===//
+
+#include "runtime/grpc/PeerService.h"
+
+#include "runtime/grpc/Answer.h"
+#include "runtime/server/Refusal.h"
+
+#include <grpcpp/grpcpp.h>
+
+using namespace updraft;
+using namespace updraft::worker;
+using server::Outcome;
+using server::Reason;
+using server::Refusal;
+
+//===----------------------------------------------------------------------------------------===//
+// Requests of others
+//===----------------------------------------------------------------------------------------===//
+
+grpc::Status PeerService::Prepare(grpc::ServerContext *context, const v1::PrepareRequest *request,
+                                  v1::PrepareResponse *response) {
+  return answer(*context, [&] {
+    response->set_stepped(server.prepare({request->context().optimizer(),
+                                          request->context().number(),
+                                          keyOf(request->request()),
+                                          request->attempt(),
+                                          {request->workers().begin(), request->workers().end()},
+                                          request->self()}));
+  });
+}
+
+grpc::Status PeerService::Decide(grpc::ServerContext *context, const v1::DecideRequest *request,
+                                 v1::DecideResponse *) {
+  return answer(*context, [&] {
+    server.decide({keyOf(request->request()), request->attempt(), request->commit(), 0, {}});
+  });
+}
+
+grpc::Status PeerService::GetOutcome(grpc::ServerContext *context,
+                                     const v1::GetOutcomeRequest *request,
+                                     v1::GetOutcomeResponse *response) {
+  return answer(*context, [&] {
+    switch (server.outcome(keyOf(request->request()), request->attempt())) {
+    case Outcome::Unknown:
+      response->set_outcome(v1::GetOutcomeResponse::UNKNOWN);
+      break;
+    case Outcome::Undecided:
+      response->set_outcome(v1::GetOutcomeResponse::UNDECIDED);
+      break;
+    case Outcome::Committed:
+      response->set_outcome(v1::GetOutcomeResponse::COMMITTED);
+      break;
+    }
+  });
+}
+
+//===----------------------------------------------------------------------------------------===//
+// Requests to others
+//===----------------------------------------------------------------------------------------===//
+
+static v1::RequestId idOf(const server::RequestKey &request) {
+  v1::RequestId result;
+  result.set_client(request.client);
+  result.set_sequence(request.sequence);
+  return result;
+}
+
+v1::Peer::Stub &PeerChannels::stub(const std::string &worker) {
+  const std::lock_guard guard(mutex);
+  std::unique_ptr<v1::Peer::Stub> &place = stubs[worker];
+  if (!place)
+    place = v1::Peer::NewStub(grpc::CreateChannel(worker, grpc::InsecureChannelCredentials()));
+  return *place;
+}
+
+/// Calls a method. Throws what the other worker has refused.
+template <typename Call> static void callPeer(std::chrono::milliseconds timeout, const Call &call) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + timeout);
+  const grpc::Status status = call(context);
+  if (status.ok())
+    return;
+  const auto &details = context.GetServerTrailingMetadata();
+  const auto detail = details.find("updraft-reason");
+  Reason reason = Reason::Unavailable;
+  if (detail != details.end() && detail->second == "context-unknown")
+    reason = Reason::ContextUnknown;
+  else if (detail != details.end() && detail->second == "client-unknown")
+    reason = Reason::ClientUnknown;
+  else if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION)
+    reason = Reason::FailedPrecondition;
+  else if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT)
+    reason = Reason::InvalidArgument;
+  else if (status.error_code() == grpc::StatusCode::NOT_FOUND)
+    reason = Reason::NotFound;
+  throw Refusal(reason, status.error_message());
+}
+
+int64_t PeerChannels::prepare(const std::string &worker, const server::Transaction &transaction) {
+  v1::PrepareRequest request;
+  v1::PrepareResponse response;
+  request.mutable_context()->set_optimizer(transaction.optimizer);
+  request.mutable_context()->set_number(transaction.context);
+  *request.mutable_request() = idOf(transaction.request);
+  request.set_attempt(transaction.attempt);
+  request.mutable_workers()->Assign(transaction.workers.begin(), transaction.workers.end());
+  request.set_self(static_cast<uint32_t>(transaction.self));
+  callPeer(timeout, [&](grpc::ClientContext &context) {
+    return stub(worker).Prepare(&context, request, &response);
+  });
+  return response.stepped();
+}
+
+void PeerChannels::decide(const std::string &worker, const server::Decision &decision) {
+  v1::DecideRequest request;
+  v1::DecideResponse response;
+  *request.mutable_request() = idOf(decision.request);
+  request.set_attempt(decision.attempt);
+  request.set_commit(decision.isCommitted);
+  callPeer(timeout, [&](grpc::ClientContext &context) {
+    return stub(worker).Decide(&context, request, &response);
+  });
+}
+
+Outcome PeerChannels::outcome(const std::string &worker, const server::RequestKey &request,
+                              uint64_t attempt) {
+  v1::GetOutcomeRequest asked;
+  v1::GetOutcomeResponse response;
+  *asked.mutable_request() = idOf(request);
+  asked.set_attempt(attempt);
+  callPeer(timeout, [&](grpc::ClientContext &context) {
+    return stub(worker).GetOutcome(&context, asked, &response);
+  });
+  switch (response.outcome()) {
+  case v1::GetOutcomeResponse::UNKNOWN:
+    return Outcome::Unknown;
+  case v1::GetOutcomeResponse::COMMITTED:
+    return Outcome::Committed;
+  default: // also what a newer worker says
+    return Outcome::Undecided;
+  }
+}
