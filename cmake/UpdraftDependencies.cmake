@@ -59,6 +59,11 @@ if(UPDRAFT_BUILD_WORKER)
   # Its package file cannot be loaded twice, as updraft_require would.
   updraft_find_dependency(gRPC 1.51 "libgrpc++-dev and protobuf-compiler-grpc")
   updraft_require(SQLite3 3.40 libsqlite3-dev)
+  find_package(prometheus-cpp QUIET) # its package file tells no version
+  if(NOT prometheus-cpp_FOUND)
+    message(FATAL_ERROR "prometheus-cpp not found; install prometheus-cpp-dev, or run tools/setup")
+  endif()
+  updraft_find_dependency(spdlog 1.10 libspdlog-dev)
   find_path(UPDRAFT_XXHASH_INCLUDE_DIR xxhash.h)
   if(NOT UPDRAFT_XXHASH_INCLUDE_DIR)
     message(FATAL_ERROR "xxHash not found; install libxxhash-dev, or run tools/setup")

@@ -256,7 +256,7 @@ void Optimizer::setHypers(size_t group, const std::map<std::string, double> &hyp
 
 struct Context::State {
   std::shared_ptr<Optimizer::State> optimizer;
-  uint64_t number;
+  uint64_t number = 0;
   std::string client;                         ///< the name that opened it
   std::optional<proto::RequestId> unanswered; ///< the step, if it has failed
   std::vector<proto::RequestId> pushes;
@@ -301,7 +301,9 @@ Context Optimizer::openContext() {
 }
 
 Context Optimizer::openContext(uint64_t number) {
-  auto opened = std::make_unique<Context::State>(Context::State{state, number, {}});
+  auto opened = std::make_unique<Context::State>();
+  opened->optimizer = state;
+  opened->number = number;
   const auto open = [&] {
     opened->client = state->connection->lease.hold(state->some);
     return opened->open(state->some);

@@ -71,6 +71,7 @@ void Lease::renew() {
     request.set_client(own);
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + patience);
+    workers.authorize(context);
     isForgotten |= workers.stub(worker).KeepAlive(&context, request, &response).ok() &&
                    !response.is_registered();
   }

@@ -21,6 +21,16 @@ static std::string textOf(const std::vector<WorkerFailure> &failures) {
   return text;
 }
 
+static std::shared_ptr<grpc::ChannelCredentials> credentialsOf(const ClientOptions &options) {
+  if (options.rootCertificates.empty())
+    return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions files;
+  files.pem_root_certs = options.rootCertificates;
+  files.pem_cert_chain = options.certificate;
+  files.pem_private_key = options.key;
+  return grpc::SslCredentials(files);
+}
+
 WorkersFailed::WorkersFailed(std::vector<WorkerFailure> failures)
     : std::runtime_error(textOf(failures)), list(std::move(failures)) {}
 
@@ -32,7 +42,7 @@ Workers::Workers(ClientOptions given) : options(std::move(given)), loads(options
     // A worker's limit protects the worker. Chunks of parameters are smaller.
     arguments.SetMaxReceiveMessageSize(-1);
     stubs.push_back(proto::Worker::NewStub(
-        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments)));
+        grpc::CreateCustomChannel(address, credentialsOf(options), arguments)));
   }
 }
 
@@ -44,6 +54,7 @@ std::pair<grpc::Status, std::string> Workers::callRepeatedly(size_t worker, cons
   for (;;) {
     grpc::ClientContext context;
     context.set_deadline(end);
+    authorize(context);
     const grpc::Status status = call(*stubs[worker], context);
     if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
       const auto &details = context.GetServerTrailingMetadata();

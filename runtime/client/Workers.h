@@ -32,6 +32,11 @@ public:
   size_t size() const { return stubs.size(); }
   const std::string &address(size_t worker) const { return options.workers[worker]; }
   proto::Worker::Stub &stub(size_t worker) { return *stubs[worker]; }
+  /// Adds the token to a request.
+  void authorize(grpc::ClientContext &context) const {
+    if (!options.token.empty())
+      context.AddMetadata("authorization", "Bearer " + options.token);
+  }
   uint64_t nextSequence() { return ++sequence; }
 
   /// The worker that has a parameter. Asks all workers if it isn't known. Throws

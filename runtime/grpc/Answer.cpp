@@ -30,6 +30,10 @@ static grpc::StatusCode codeOf(Reason reason) {
     return grpc::StatusCode::ABORTED;
   case Reason::Unavailable:
     return grpc::StatusCode::UNAVAILABLE;
+  case Reason::Unauthenticated:
+    return grpc::StatusCode::UNAUTHENTICATED;
+  case Reason::PermissionDenied:
+    return grpc::StatusCode::PERMISSION_DENIED;
   case Reason::Internal:
     break;
   }

@@ -20,6 +20,7 @@ using server::Refusal;
 grpc::Status PeerService::Prepare(grpc::ServerContext *context, const v1::PrepareRequest *request,
                                   v1::PrepareResponse *response) {
   return answer(*context, [&] {
+    access.require(*context, Role::Peer, "");
     response->set_stepped(server.prepare({request->context().optimizer(),
                                           request->context().number(),
                                           keyOf(request->request()),
@@ -32,6 +33,7 @@ grpc::Status PeerService::Prepare(grpc::ServerContext *context, const v1::Prepar
 grpc::Status PeerService::Decide(grpc::ServerContext *context, const v1::DecideRequest *request,
                                  v1::DecideResponse *) {
   return answer(*context, [&] {
+    access.require(*context, Role::Peer, "");
     server.decide({keyOf(request->request()), request->attempt(), request->commit(), 0, {}});
   });
 }
@@ -40,6 +42,7 @@ grpc::Status PeerService::GetOutcome(grpc::ServerContext *context,
                                      const v1::GetOutcomeRequest *request,
                                      v1::GetOutcomeResponse *response) {
   return answer(*context, [&] {
+    access.require(*context, Role::Peer, "");
     switch (server.outcome(keyOf(request->request()), request->attempt())) {
     case Outcome::Unknown:
       response->set_outcome(v1::GetOutcomeResponse::UNKNOWN);
@@ -69,15 +72,17 @@ v1::Peer::Stub &PeerChannels::stub(const std::string &worker) {
   const std::lock_guard guard(mutex);
   std::unique_ptr<v1::Peer::Stub> &place = stubs[worker];
   if (!place)
-    place = v1::Peer::NewStub(grpc::CreateChannel(worker, grpc::InsecureChannelCredentials()));
+    place = v1::Peer::NewStub(grpc::CreateChannel(worker, credentials));
   return *place;
 }
 
-/// Calls a method. Throws what the other worker has refused.
-template <typename Call> static void callPeer(std::chrono::milliseconds timeout, const Call &call) {
+/// Calls a method. Throws the other worker's refusal.
+void PeerChannels::call(const std::function<grpc::Status(grpc::ClientContext &)> &method) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + timeout);
-  const grpc::Status status = call(context);
+  if (!token.empty())
+    context.AddMetadata("authorization", "Bearer " + token);
+  const grpc::Status status = method(context);
   if (status.ok())
     return;
   const auto &details = context.GetServerTrailingMetadata();
@@ -105,7 +110,7 @@ int64_t PeerChannels::prepare(const std::string &worker, const server::Transacti
   request.set_attempt(transaction.attempt);
   request.mutable_workers()->Assign(transaction.workers.begin(), transaction.workers.end());
   request.set_self(static_cast<uint32_t>(transaction.self));
-  callPeer(timeout, [&](grpc::ClientContext &context) {
+  call([&](grpc::ClientContext &context) {
     return stub(worker).Prepare(&context, request, &response);
   });
   return response.stepped();
@@ -117,7 +122,7 @@ void PeerChannels::decide(const std::string &worker, const server::Decision &dec
   *request.mutable_request() = idOf(decision.request);
   request.set_attempt(decision.attempt);
   request.set_commit(decision.isCommitted);
-  callPeer(timeout, [&](grpc::ClientContext &context) {
+  call([&](grpc::ClientContext &context) {
     return stub(worker).Decide(&context, request, &response);
   });
 }
@@ -128,7 +133,7 @@ Outcome PeerChannels::outcome(const std::string &worker, const server::RequestKe
   v1::GetOutcomeResponse response;
   *asked.mutable_request() = idOf(request);
   asked.set_attempt(attempt);
-  callPeer(timeout, [&](grpc::ClientContext &context) {
+  call([&](grpc::ClientContext &context) {
     return stub(worker).GetOutcome(&context, asked, &response);
   });
   switch (response.outcome()) {

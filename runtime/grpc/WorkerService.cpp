@@ -42,6 +42,7 @@ grpc::Status WorkerService::Register(grpc::ServerContext *context,
                                      const v1::RegisterRequest *request,
                                      v1::RegisterResponse *response) {
   return answer(*context, [&] {
+    access.require(*context, Role::Trainer, "");
     server.registerClient(request->client());
     response->set_lease_seconds(static_cast<uint32_t>(server.clients().lease().count()));
   });
@@ -51,6 +52,7 @@ grpc::Status WorkerService::KeepAlive(grpc::ServerContext *context,
                                       const v1::KeepAliveRequest *request,
                                       v1::KeepAliveResponse *response) {
   return answer(*context, [&] {
+    access.require(*context, Role::Trainer, "");
     response->set_is_registered(server.clients().renew(request->client()));
     response->set_epoch(identity.epoch);
   });
@@ -60,6 +62,7 @@ grpc::Status WorkerService::PutParameters(grpc::ServerContext *context,
                                           grpc::ServerReader<v1::PutParametersRequest> *requests,
                                           v1::PutParametersResponse *) {
   return answer(*context, [&] {
+    access.require(*context, Role::Admin, "");
     uint64_t record = 0;
     TensorReader reader(server.budget(), [&](const std::string &name, server::Tensor tensor) {
       record = server.put(name, std::move(tensor));
@@ -77,6 +80,7 @@ grpc::Status WorkerService::GetParameters(grpc::ServerContext *context,
                                           const v1::GetParametersRequest *request,
                                           grpc::ServerWriter<v1::TensorChunk> *chunks) {
   return answer(*context, [&] {
+    access.require(*context, Role::Reader, "");
     const server::Parameters found =
         request->names().empty()
             ? server.parameters().all()
@@ -95,6 +99,7 @@ grpc::Status WorkerService::ListParameters(grpc::ServerContext *context,
                                            const v1::ListParametersRequest *,
                                            v1::ListParametersResponse *response) {
   return answer(*context, [&] {
+    access.require(*context, Role::Reader, "");
     for (const auto &parameter : server.parameters().all()) {
       v1::ListParametersResponse::Parameter *listed = response->add_parameters();
       *listed->mutable_tensor() =
@@ -107,25 +112,35 @@ grpc::Status WorkerService::ListParameters(grpc::ServerContext *context,
 grpc::Status WorkerService::CreateOptimizer(grpc::ServerContext *context,
                                             const v1::CreateOptimizerRequest *request,
                                             v1::CreateOptimizerResponse *) {
-  return answer(*context, [&] { server.createOptimizer(*request); });
+  return answer(*context, [&] {
+    access.require(*context, Role::Admin, request->optimizer());
+    server.createOptimizer(*request);
+  });
 }
 
 grpc::Status WorkerService::DeleteOptimizer(grpc::ServerContext *context,
                                             const v1::DeleteOptimizerRequest *request,
                                             v1::DeleteOptimizerResponse *) {
-  return answer(*context, [&] { server.deleteOptimizer(request->optimizer()); });
+  return answer(*context, [&] {
+    access.require(*context, Role::Admin, request->optimizer());
+    server.deleteOptimizer(request->optimizer());
+  });
 }
 
 grpc::Status WorkerService::SetHyperparameters(grpc::ServerContext *context,
                                                const v1::SetHyperparametersRequest *request,
                                                v1::SetHyperparametersResponse *) {
-  return answer(*context, [&] { server.setHypers(*request); });
+  return answer(*context, [&] {
+    access.require(*context, Role::Trainer, request->optimizer());
+    server.setHypers(*request);
+  });
 }
 
 grpc::Status WorkerService::OpenContext(grpc::ServerContext *context,
                                         const v1::OpenContextRequest *request,
                                         v1::OpenContextResponse *) {
   return answer(*context, [&] {
+    access.require(*context, Role::Trainer, request->context().optimizer());
     server.openContext(request->context().optimizer(), request->context().number(),
                        request->client());
   });
@@ -139,6 +154,7 @@ grpc::Status WorkerService::PushGradients(grpc::ServerContext *context,
     if (!requests->Read(&message))
       throw Refusal(Reason::InvalidArgument, "the stream of gradients is empty");
     const v1::Context into = message.context();
+    access.require(*context, Role::Trainer, into.optimizer());
     const server::RequestKey request = keyOf(message.request());
     const server::ClientTable::Request carriedOut(server.clients(), request.client);
     server::Budget &budget = carriedOut.budget();
@@ -178,6 +194,7 @@ grpc::Status WorkerService::PushGradients(grpc::ServerContext *context,
 grpc::Status WorkerService::Step(grpc::ServerContext *context, const v1::StepRequest *request,
                                  v1::StepResponse *response) {
   return answer(*context, [&] {
+    access.require(*context, Role::Trainer, request->context().optimizer());
     const v1::Context &from = request->context();
     const server::RequestKey key = keyOf(request->request());
     const std::vector<std::string> workers(request->workers().begin(), request->workers().end());
@@ -191,6 +208,7 @@ grpc::Status WorkerService::ReleaseContext(grpc::ServerContext *context,
                                            const v1::ReleaseContextRequest *request,
                                            v1::ReleaseContextResponse *) {
   return answer(*context, [&] {
+    access.require(*context, Role::Trainer, request->context().optimizer());
     server.releaseContext(request->context().optimizer(), request->context().number());
   });
 }
@@ -199,6 +217,7 @@ grpc::Status WorkerService::GetStatistics(grpc::ServerContext *context,
                                           const v1::GetStatisticsRequest *,
                                           v1::GetStatisticsResponse *response) {
   return answer(*context, [&] {
+    access.require(*context, Role::Reader, "");
     const server::Statistics statistics = server.statistics();
     response->set_parameters(statistics.parameters);
     response->set_optimizers(statistics.optimizers);

@@ -3,6 +3,7 @@
 #ifndef UPDRAFT_RUNTIME_GRPC_WORKERSERVICE_H
 #define UPDRAFT_RUNTIME_GRPC_WORKERSERVICE_H
 
+#include "runtime/grpc/Access.h"
 #include "runtime/server/Server.h"
 #include "updraft/worker/v1/worker.grpc.pb.h"
 
@@ -22,8 +23,9 @@ struct Identity {
 /// it.
 class WorkerService final : public v1::Worker::Service {
 public:
-  WorkerService(server::Server &server, server::Peers &peers, Identity identity)
-      : server(server), peers(peers), identity(std::move(identity)) {}
+  WorkerService(server::Server &server, server::Peers &peers, const Access &access,
+                Identity identity)
+      : server(server), peers(peers), access(access), identity(std::move(identity)) {}
 
 private:
   grpc::Status Describe(grpc::ServerContext *context, const v1::DescribeRequest *request,
@@ -64,6 +66,7 @@ private:
 
   server::Server &server;
   server::Peers &peers;
+  const Access &access;
   const Identity identity;
 };
 

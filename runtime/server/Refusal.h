@@ -17,6 +17,8 @@ enum class Reason {
   ResourceExhausted,
   Aborted,
   Unavailable,
+  Unauthenticated,
+  PermissionDenied,
   Internal,
   // Clients need to tell these from others with the same code.
   ContextUnknown, ///< NotFound

@@ -230,6 +230,10 @@ Statistics Server::statistics() const {
   result.tensorBytes = memory.used();
   result.steps = steps;
   result.journalBytes = store ? store->journal().bytes() : 0;
+  {
+    const std::lock_guard guard(transactions);
+    result.undecidedSteps = prepared.size();
+  }
   const std::lock_guard guard(mutex);
   result.optimizers = optimizers.size();
   for (const auto &[name, entry] : optimizers)

@@ -48,6 +48,7 @@ struct Statistics {
   size_t tensorBytes = 0;
   uint64_t steps = 0;
   uint64_t journalBytes = 0;
+  size_t undecidedSteps = 0; ///< of several workers, which are prepared
 };
 
 /// Thread-safe. Functions throw Refusal. Unless its reason is OutcomeUnknown, nothing has changed.

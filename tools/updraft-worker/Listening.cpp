@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 using namespace updraft::worker;
 
@@ -18,17 +20,21 @@ bool updraft::worker::isLoopback(const std::string &address) {
   return false;
 }
 
-Listener::Listener(const std::string &address, WorkerService &service, PeerService &peers,
+Listener::Listener(const std::string &address, std::shared_ptr<grpc::ServerCredentials> credentials,
+                   WorkerService &service, PeerService &peers, Metrics &metrics,
                    size_t largestMessage) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &chosenPort);
+  builder.AddListeningPort(address, std::move(credentials), &chosenPort);
   builder.SetMaxReceiveMessageSize(static_cast<int>(largestMessage));
   // Otherwise a second worker could listen on the same port, and get some of the requests.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.RegisterService(&service);
   builder.RegisterService(&peers);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(metrics.interceptors());
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   server = builder.BuildAndStart();
   if (!server)
     throw std::runtime_error(fmt::format(

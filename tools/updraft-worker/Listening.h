@@ -3,9 +3,11 @@
 #ifndef UPDRAFT_TOOLS_UPDRAFT_WORKER_LISTENING_H
 #define UPDRAFT_TOOLS_UPDRAFT_WORKER_LISTENING_H
 
+#include "Metrics.h"
 #include "runtime/grpc/PeerService.h"
 #include "runtime/grpc/WorkerService.h"
 
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 
 #include <chrono>
@@ -14,7 +16,7 @@
 
 namespace updraft::worker {
 
-/// Whether only this machine reaches an address such as "127.0.0.1:7070", "[::1]:0" or
+/// Whether only this machine can reach an address: "127.0.0.1:7070", "[::1]:0",
 /// "unix:/run/updraft.sock".
 bool isLoopback(const std::string &address);
 
@@ -22,8 +24,8 @@ bool isLoopback(const std::string &address);
 class Listener {
 public:
   /// Throws std::runtime_error if it cannot listen there.
-  Listener(const std::string &address, WorkerService &service, PeerService &peers,
-           size_t largestMessage);
+  Listener(const std::string &address, std::shared_ptr<grpc::ServerCredentials> credentials,
+           WorkerService &service, PeerService &peers, Metrics &metrics, size_t largestMessage);
 
   /// The port; another than that of the address if that is 0.
   int port() const { return chosenPort; }

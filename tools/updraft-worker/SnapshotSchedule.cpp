@@ -2,21 +2,29 @@
 
 #include "SnapshotSchedule.h"
 
+#include "Log.h"
 #include "runtime/server/Refusal.h"
 
-#include <cstdio>
+#include <fmt/format.h>
+#include <string>
 
 using namespace updraft::worker;
 
 bool SnapshotSchedule::take() {
   last = std::chrono::steady_clock::now();
+  std::string error;
   try {
     server.takeSnapshot();
-    hasFailed = false;
   } catch (const server::Refusal &refusal) {
-    hasFailed = true;
-    std::fprintf(stderr, "updraft-worker: %s\n", refusal.what());
+    error = refusal.what();
   }
+  hasFailed = !error.empty();
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - last;
+  metrics.countSnapshot(!hasFailed, taken.count());
+  if (hasFailed)
+    log(Severity::Error, "snapshot failed", {{"error", error}});
+  else
+    log(Severity::Info, "snapshot written", {{"seconds", fmt::format("{:.3f}", taken.count())}});
   return !hasFailed;
 }
 

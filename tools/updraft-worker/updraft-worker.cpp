@@ -1,6 +1,10 @@
 //===- updraft-worker.cpp - A parameter server ------------------------------------------------===//
 
+#include "AccessFile.h"
+#include "Credentials.h"
 #include "Listening.h"
+#include "Log.h"
+#include "Metrics.h"
 #include "RuleSource.h"
 #include "SnapshotSchedule.h"
 #include "Upkeep.h"
@@ -14,36 +18,52 @@
 #include <cstdio>
 #include <exception>
 #include <fmt/format.h>
+#include <fstream>
+#include <grpc/support/log.h>
 #include <map>
 #include <memory>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 
 using namespace updraft;
 using namespace updraft::worker;
 
 namespace {
 constexpr const char *footer = R"(
-Parameters and optimizers are in memory. Without --store they end with the worker. With it, a worker
-that is started again continues where the last one ended:
+Durability. Without --store, parameters and optimizers end with the worker. With it, a worker that is
+started again continues where the last one ended:
   --durability=step       with every change that was answered (default)
   --durability=snapshot   with the last snapshot
 A snapshot is written every --snapshot-interval seconds if anything has changed, when the journal has
 --journal MiB, and at the end.
 
-Without credentials the worker listens on this machine alone: whoever reaches it can read and write all
-parameters, and have rules compiled.
+Security. Without --access the worker listens on this machine alone, because everyone who reaches it can
+do everything. With it, clients prove who they are by a token or by a certificate. Listening elsewhere
+needs TLS, too, whose version is always 1.3. A line of the access file is one of
+  token SHA256 ROLE [optimizer=NAME]... [until=2027-01-31T00:00:00Z]
+  certificate COMMON-NAME ROLE [optimizer=NAME]... [until=TIME]
+SHA256 is the digest of the token: `printf %s "$TOKEN" | sha256sum`. Roles: a reader reads parameters; a
+trainer also pushes gradients, steps and sets hyperparameters; an admin also writes parameters, and
+creates and deletes optimizers; a peer is another worker. The files are read again when they change.
 
-SIGTERM and SIGINT end it once the requests under way are answered.
+Configuration. --config=FILE has options without dashes, one on a line: `memory = 16`. Options of the
+command line count before those of the file. --check-config checks both, and ends.
+
+Log lines go to the standard error, as `time=... level=... msg=...`. --metrics serves Prometheus.
+
+SIGTERM and SIGINT end the worker once the requests under way are answered.
 
 Examples:
   updraft-worker
   updraft-worker --listen=127.0.0.1:0          any free port, which the first line tells
-  updraft-worker --listen=unix:/run/updraft.sock --memory=16
-  updraft-worker --store=/var/lib/updraft-worker
+  updraft-worker --store=/var/lib/updraft-worker --metrics=127.0.0.1:9090
+  updraft-worker --listen=0.0.0.0:7070 --tls-cert=worker.pem --tls-key=worker.key --access=access.txt
+  updraft-worker --config=/etc/updraft-worker.toml --check-config
 
-Exit codes: 0 ended by a signal, 1 it could not start, 100 and above an error in the command line.)";
+Exit codes: 0 ended by a signal, 1 it could not start, 100 and above an error in the options.)";
 
 struct Options {
   std::string listen = "127.0.0.1:7070";
@@ -53,9 +73,14 @@ struct Options {
   double clientMemory = 1;
   int lease = 60;
   std::string store;
-  server::Durability durability = server::Durability::Step;
+  std::string durability = "step";
   int snapshotInterval = 300;
   int journal = 1024;
+  TLSFiles tls;
+  std::string access, peerToken;
+  std::string metrics;
+  std::string logged = "info";
+  bool checkOnly = false;
 };
 
 constexpr size_t largestMessage = size_t(4) << 20;
@@ -65,6 +90,43 @@ uint64_t randomNumber() {
   return uint64_t(random()) << 32 | random();
 }
 
+/// Throws std::runtime_error for options that don't fit each other, or files that can't be read.
+void check(const Options &options) {
+  if (options.tls.certificate.empty() != options.tls.key.empty())
+    throw std::runtime_error("--tls-cert and --tls-key need each other");
+  if (!isLoopback(options.listen) && (options.access.empty() || !options.tls.isUsed()))
+    throw std::runtime_error(fmt::format(
+        "`{}` can be reached from other machines, which needs --tls-cert, --tls-key and --access; "
+        "or listen on 127.0.0.1",
+        options.listen));
+  if (!options.metrics.empty() && options.metrics.find(':') == std::string::npos)
+    throw std::runtime_error(
+        fmt::format("`{}` is not an address and a port such as 127.0.0.1:9090", options.metrics));
+  checkFiles(options.tls);
+  if (!options.access.empty())
+    const AccessFile access(options.access);
+}
+
+/// The token in a file, without the line's end.
+std::string readToken(const std::string &path) {
+  std::ifstream file(path);
+  std::string token;
+  if (!path.empty() && !std::getline(file, token))
+    throw std::runtime_error(fmt::format("cannot read a token from `{}`", path));
+  return token;
+}
+
+Metrics *countingMetrics = nullptr;
+
+/// Puts gRPC's messages into the log.
+void logFromGRPC(gpr_log_func_args *args) {
+  const std::string_view message = args->message;
+  if (message.starts_with("Handshake failed"))
+    countingMetrics->countFailedHandshake();
+  log(args->severity == GPR_LOG_SEVERITY_ERROR ? Severity::Warning : Severity::Debug, "gRPC",
+      {{"text", args->message}});
+}
+
 int run(const Options &options) {
   // Before gRPC starts threads: they inherit the mask, so that sigwait gets the signals.
   sigset_t signals;
@@ -72,6 +134,11 @@ int run(const Options &options) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  requireTLS13();
+  openLog(severityNamed(options.logged));
+  Metrics metrics;
+  countingMetrics = &metrics;
+  gpr_set_log_function(logFromGRPC);
 
   std::optional<store::Store> store;
   if (!options.store.empty())
@@ -82,39 +149,60 @@ int run(const Options &options) {
   limits.clients = options.clients;
   limits.clients.bytes = static_cast<size_t>(options.clientMemory * gibibyte);
   limits.clients.lease = std::chrono::seconds(options.lease);
-  server::Server server(limits, packSource, std::chrono::steady_clock::now, options.durability,
+  server::Server server(limits, packSource, std::chrono::steady_clock::now,
+                        options.durability == "step" ? server::Durability::Step
+                                                     : server::Durability::Snapshot,
                         store ? &*store : nullptr);
+  if (store)
+    log(Severity::Info, "store opened",
+        {{"folder", options.store},
+         {"parameters", std::to_string(server.statistics().parameters)},
+         {"optimizers", std::to_string(server.statistics().optimizers)}});
   std::optional<SnapshotSchedule> snapshots;
   if (store)
-    snapshots.emplace(server, std::chrono::seconds(options.snapshotInterval),
+    snapshots.emplace(server, metrics, std::chrono::seconds(options.snapshotInterval),
                       uint64_t(options.journal) << 20);
-  PeerChannels peers(std::chrono::seconds(10));
-  PeerService peerService(server);
-  WorkerService service(server, peers, {versionString().str(), randomNumber(), largestMessage});
-  Listener listener(options.listen, service, peerService, largestMessage);
+  std::unique_ptr<AccessFile> file;
+  const Everyone everyone;
+  if (!options.access.empty())
+    file = std::make_unique<AccessFile>(options.access);
+  const Access &access = file ? static_cast<const Access &>(*file) : everyone;
+  PeerChannels peers(std::chrono::seconds(10), peerCredentials(options.tls),
+                     readToken(options.peerToken));
+  PeerService peerService(server, access);
+  WorkerService service(server, peers, access,
+                        {versionString().str(), randomNumber(), largestMessage});
+  if (!options.metrics.empty())
+    metrics.serve(options.metrics, server);
+  Listener listener(options.listen, serverCredentials(options.tls), service, peerService, metrics,
+                    largestMessage);
   Upkeep upkeep(std::chrono::milliseconds(500), [&] {
     server.freeEnded();
     server.resolve(peers);
+    if (file)
+      file->refresh();
     if (snapshots)
       snapshots->tick();
   });
   const std::string host = options.listen.substr(0, options.listen.rfind(':'));
-  if (store)
-    fmt::print("the store `{}` has {} parameters and {} optimizers\n", options.store,
-               server.statistics().parameters, server.statistics().optimizers);
-  if (options.listen.starts_with("unix:"))
-    fmt::print("listening on {}\n", options.listen);
-  else
-    fmt::print("listening on {}:{}\n", host, listener.port());
+  const std::string address = options.listen.starts_with("unix:")
+                                  ? options.listen
+                                  : fmt::format("{}:{}", host, listener.port());
+  fmt::print("listening on {}\n", address);
   std::fflush(stdout);
+  log(Severity::Info, "listening",
+      {{"address", address},
+       {"tls", options.tls.isUsed() ? "1.3" : "none"},
+       {"access", file ? options.access : "everyone on this machine"}});
 
   int signal = 0;
   sigwait(&signals, &signal);
-  fmt::print("draining: no new requests, at most {} s for those under way\n", options.patience);
-  std::fflush(stdout);
+  log(Severity::Info, "draining", {{"seconds", std::to_string(options.patience)}});
   listener.drain(std::chrono::seconds(options.patience));
   upkeep.stop();
-  return snapshots && !snapshots->finish() ? 1 : 0;
+  const bool isSafe = !snapshots || snapshots->finish();
+  log(Severity::Info, "ended");
+  return isSafe ? 0 : 1;
 }
 } // namespace
 
@@ -127,11 +215,11 @@ int main(int argc, char **argv) {
   Options options;
   app.add_option("--listen", options.listen, "address and port")->capture_default_str();
   app.add_option("--memory", options.memory, "limit on parameters and gradients, in GiB")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(0.001, 1e6))
       ->capture_default_str();
   app.add_option("--client-memory", options.clientMemory,
                  "limit on the gradients of one client, in GiB")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(0.001, 1e6))
       ->capture_default_str();
   app.add_option("--client-requests", options.clients.requests,
                  "limit on the requests of one client at the same time")
@@ -145,12 +233,10 @@ int main(int argc, char **argv) {
       ->capture_default_str();
   CLI::Option *store = app.add_option("--store", options.store,
                                       "folder that keeps everything; made if it doesn't exist");
-  const std::map<std::string, server::Durability> durabilities = {
-      {"snapshot", server::Durability::Snapshot}, {"step", server::Durability::Step}};
   app.add_option("--durability", options.durability, "how much of the store is up to date")
       ->needs(store)
-      ->option_text("step|snapshot [step]")
-      ->transform(CLI::CheckedTransformer(durabilities));
+      ->check(CLI::IsMember({"step", "snapshot"}))
+      ->capture_default_str();
   app.add_option("--snapshot-interval", options.snapshotInterval, "seconds between snapshots")
       ->needs(store)
       ->check(CLI::PositiveNumber)
@@ -160,16 +246,27 @@ int main(int argc, char **argv) {
       ->needs(store)
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--tls-cert", options.tls.certificate, "PEM file of the worker's certificates");
+  app.add_option("--tls-key", options.tls.key, "PEM file of its private key");
+  app.add_option("--tls-client-ca", options.tls.clientCA,
+                 "PEM file of the authority of clients' certificates, which they then need");
+  app.add_option("--tls-peer-ca", options.tls.peerCA,
+                 "PEM file of the authority of other workers' certificates [--tls-client-ca]");
+  app.add_option("--access", options.access, "file of clients and their roles");
+  app.add_option("--peer-token", options.peerToken,
+                 "file of the token that other workers know this one by");
+  app.add_option("--metrics", options.metrics, "address and port that serve metrics over HTTP");
+  app.add_option("--log", options.logged, "the least severity that is logged")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str();
+  app.set_config("--config", "", "file of options");
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.add_flag("--check-config", options.checkOnly, "check the options and files, and end")
+      ->configurable(false);
   CLI11_PARSE(app, argc, argv);
-  if (!isLoopback(options.listen)) {
-    std::fprintf(stderr,
-                 "updraft-worker: `%s` can be reached from other machines, and the worker asks "
-                 "nobody who they are; listen on 127.0.0.1\n",
-                 options.listen.c_str());
-    return 1;
-  }
   try {
-    return run(options);
+    check(options);
+    return options.checkOnly ? 0 : run(options);
   } catch (const std::exception &error) {
     std::fprintf(stderr, "updraft-worker: %s\n", error.what());
     return 1;

@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 using namespace updraft::store;
 
 /// A disk writes a sector whole or not at all.
 static constexpr size_t sectorBytes = 512;
+
+/// One for all disks: an operation takes no time.
+static std::mutex mutex;
 
 static void apply(std::string &content, uint64_t offset, std::string_view data) {
   content.resize(std::max<size_t>(content.size(), offset + data.size()));
@@ -96,9 +100,13 @@ public:
   SimulatedFile(SimulatedStorage &storage, std::shared_ptr<SimulatedStorage::Inode> inode)
       : storage(storage), inode(std::move(inode)) {}
 
-  uint64_t size() const override { return inode->current.size(); }
+  uint64_t size() const override {
+    const std::lock_guard guard(mutex);
+    return inode->current.size();
+  }
 
   size_t read(uint64_t offset, void *data, size_t bytes) const override {
+    const std::lock_guard guard(mutex);
     const size_t size = inode->current.size();
     const size_t count = offset >= size ? 0 : std::min<size_t>(bytes, size - offset);
     if (count != 0)
@@ -107,6 +115,7 @@ public:
   }
 
   void write(uint64_t offset, const std::vector<std::string_view> &parts) override {
+    const std::lock_guard guard(mutex);
     storage.requirePower();
     SimulatedStorage::Change change{false, offset, {}};
     for (std::string_view part : parts)
@@ -125,6 +134,7 @@ public:
   }
 
   void truncate(uint64_t size) override {
+    const std::lock_guard guard(mutex);
     storage.requirePower();
     inode->current.resize(size);
     inode->changes.push_back({true, size, {}});
@@ -132,6 +142,7 @@ public:
   }
 
   void sync() override {
+    const std::lock_guard guard(mutex);
     storage.count();
     if (++storage.syncs == storage.failingSync)
       throw StoreError(StoreError::Kind::Failed, "cannot sync the simulated file");
@@ -147,6 +158,7 @@ private:
 } // namespace updraft::store
 
 std::unique_ptr<File> SimulatedDisk::open(const std::string &name, Opening opening) {
+  const std::lock_guard guard(mutex);
   const auto found = storage.current.find(name);
   if (found != storage.current.end())
     return std::make_unique<SimulatedFile>(storage, found->second);
@@ -159,6 +171,7 @@ std::unique_ptr<File> SimulatedDisk::open(const std::string &name, Opening openi
 }
 
 void SimulatedDisk::rename(const std::string &from, const std::string &to) {
+  const std::lock_guard guard(mutex);
   storage.count();
   storage.change([from, to](auto &names) {
     if (const auto found = names.find(from); found != names.end()) {
@@ -169,11 +182,13 @@ void SimulatedDisk::rename(const std::string &from, const std::string &to) {
 }
 
 void SimulatedDisk::remove(const std::string &name) {
+  const std::lock_guard guard(mutex);
   storage.count();
   storage.change([name](auto &names) { names.erase(name); });
 }
 
 void SimulatedDisk::syncNames() {
+  const std::lock_guard guard(mutex);
   storage.count();
   storage.synced = storage.current;
   storage.changes.clear();

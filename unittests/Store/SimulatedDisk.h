@@ -66,7 +66,8 @@ private:
   bool hasPower = true;
 };
 
-/// A process's access to a storage, which must outlive it.
+/// A process's access to a storage, which must outlive it. Thread-safe; the storage's own functions
+/// are not.
 class SimulatedDisk : public Disk {
 public:
   explicit SimulatedDisk(SimulatedStorage &storage) : storage(storage) {}

@@ -23,7 +23,7 @@ struct RunningWorker {
   explicit RunningWorker(uint64_t epoch = 7, store::Store *store = nullptr, int port = 0)
       : server(limits(), packSource, std::chrono::steady_clock::now,
                store ? server::Durability::Step : server::Durability::None, store),
-        service(server, peers, {"updraft-worker test", epoch, 4 << 20}) {
+        service(server, peers, everyone, {"updraft-worker test", epoch, 4 << 20}) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
                              &this->port);
@@ -42,9 +42,10 @@ struct RunningWorker {
   }
 
   server::Server server;
-  PeerChannels peers{std::chrono::seconds(5)};
+  Everyone everyone;
+  PeerChannels peers{std::chrono::seconds(5), grpc::InsecureChannelCredentials()};
   WorkerService service;
-  PeerService peerService{server};
+  PeerService peerService{server, everyone};
   int port = 0;
   std::unique_ptr<grpc::Server> listening;
 };

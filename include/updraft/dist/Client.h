@@ -52,6 +52,9 @@ struct ClientOptions {
   std::vector<std::string> workers;          ///< addresses, such as "127.0.0.1:7070"
   std::string name;                          ///< another one for each client; empty: a random name
   std::chrono::milliseconds timeout{60'000}; ///< of a request, with its repetitions
+  std::string rootCertificates = {};         ///< PEM text of the workers' authority; empty: no TLS
+  std::string certificate = {}, key = {};    ///< PEM texts of this client's own; may be empty
+  std::string token = {};                    ///< sent with each request, unless it is empty
 };
 
 /// The text of a rule, and how it is compiled (updraft-c/compiler.h).

@@ -12,15 +12,16 @@ WORKER = ROOT / "build" / "release" / "bin" / "updraft-worker"
 
 
 @contextlib.contextmanager
-def running(*options, address="127.0.0.1:0"):
+def running(*options, address="127.0.0.1:0", stderr=None):
     """Yields the address of a worker, and the process."""
     process = subprocess.Popen(
-        [WORKER, f"--listen={address}", *options], stdout=subprocess.PIPE, text=True
+        [WORKER, f"--listen={address}", *options],
+        stdout=subprocess.PIPE,
+        stderr=stderr or subprocess.DEVNULL,
+        text=True,
     )
     try:
         line = process.stdout.readline()
-        if line.startswith("the store "):
-            line = process.stdout.readline()
         assert line.startswith("listening on "), line
         yield line.removeprefix("listening on ").rstrip(), process
     finally:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+import grpc
 import numpy as np
 
 from ...definition import RuleDefinition
@@ -26,12 +27,20 @@ class Client:
         workers: their addresses, such as "127.0.0.1:7070".
         name: another one for each client; by default a random name.
         timeout: of a request with its repetitions, in seconds.
+        credentials: for TLS, such as `grpc.ssl_channel_credentials(root_certificates)`.
+        token: is sent with each request.
     """
 
     def __init__(
-        self, workers: Iterable[str], *, name: str | None = None, timeout: float = 60.0
+        self,
+        workers: Iterable[str],
+        *,
+        name: str | None = None,
+        timeout: float = 60.0,
+        credentials: grpc.ChannelCredentials | None = None,
+        token: str | None = None,
     ) -> None:
-        self._workers = Workers(workers, timeout)
+        self._workers = Workers(workers, timeout, credentials, token)
         self._lease = Lease(self._workers, name)
 
     def put(self, parameters: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ except ImportError as error:
     ) from error
 
 from ...worker.v1 import worker_pb2_grpc as service
+from .token import WithToken
 
 Result = TypeVar("Result")
 
@@ -36,15 +37,29 @@ def _bytes_of(info: messages.TensorInfo) -> int:
 class Workers:
     """Thread-safe."""
 
-    def __init__(self, addresses: Iterable[str], timeout: float) -> None:
+    def __init__(
+        self,
+        addresses: Iterable[str],
+        timeout: float,
+        credentials: grpc.ChannelCredentials | None,
+        token: str | None,
+    ) -> None:
         self.addresses = list(addresses)
         if not self.addresses:
             raise InvalidArgumentError("a client needs the address of a worker")
         self._timeout = timeout
         # A worker's limit protects the worker. Chunks of parameters are smaller.
         options = [("grpc.max_receive_message_length", -1)]
-        self._channels = [grpc.insecure_channel(address, options) for address in self.addresses]
-        self._stubs = [service.WorkerStub(channel) for channel in self._channels]
+        self._channels = [
+            grpc.secure_channel(address, credentials, options)
+            if credentials
+            else grpc.insecure_channel(address, options)
+            for address in self.addresses
+        ]
+        authorized = self._channels
+        if token:
+            authorized = [grpc.intercept_channel(each, WithToken(token)) for each in authorized]
+        self._stubs = [service.WorkerStub(channel) for channel in authorized]
         self._sequence = itertools.count(1)
         self._lock = threading.Lock()
         self._places: dict[str, int] = {}

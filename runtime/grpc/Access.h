@@ -1,0 +1,38 @@
+//===- Access.h - Roles of clients --------------------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_GRPC_ACCESS_H
+#define UPDRAFT_RUNTIME_GRPC_ACCESS_H
+
+#include <grpcpp/server_context.h>
+
+#include <string>
+
+namespace updraft::worker {
+
+/// Each role may do what the ones before may, except for Peer.
+enum class Role {
+  Reader,  ///< reads parameters and descriptions
+  Trainer, ///< pushes gradients, steps, sets hyperparameters
+  Admin,   ///< writes parameters, creates and deletes optimizers, takes snapshots
+  Peer,    ///< another worker, which takes part in steps of several workers
+};
+
+/// Decides whether the sender of a request has a role. Thread-safe.
+class Access {
+public:
+  virtual ~Access() = default;
+  /// Throws Unauthenticated or PermissionDenied. `optimizer` is the one that the request is for, or
+  /// empty. The message doesn't say why; the worker's log does.
+  virtual void require(const grpc::ServerContext &context, Role role,
+                       const std::string &optimizer) const = 0;
+};
+
+/// For a worker that only its machine reaches.
+class Everyone final : public Access {
+public:
+  void require(const grpc::ServerContext &, Role, const std::string &) const override {}
+};
+
+} // namespace updraft::worker
+
+#endif // UPDRAFT_RUNTIME_GRPC_ACCESS_H
