@@ -194,6 +194,7 @@ Optimizer Client::createOptimizer(const std::string &name, const RuleText &rule,
   state->connection = connection;
   state->name = name;
   std::map<size_t, proto::CreateOptimizerRequest> requests;
+  uint64_t number = 0; // over all workers
   for (size_t i = 0; i < groups.size(); ++i) {
     std::set<size_t> owners;
     for (const std::string &parameter : groups[i].parameters) {
@@ -207,7 +208,9 @@ Optimizer Client::createOptimizer(const std::string &name, const RuleText &rule,
         proto::ParameterGroup *added = request.add_groups();
         added->mutable_hyperparameters()->insert(groups[i].hypers.begin(), groups[i].hypers.end());
       }
-      request.mutable_groups(static_cast<int>(place->second))->add_parameters(parameter);
+      proto::ParameterGroup &group = *request.mutable_groups(static_cast<int>(place->second));
+      group.add_parameters(parameter);
+      group.add_numbers(number++);
     }
     for (size_t worker : owners)
       requests[worker]

@@ -7,6 +7,7 @@
 #include "runtime/messages/TensorMessages.h"
 #include "runtime/server/Refusal.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 #include <utility>
@@ -136,6 +137,42 @@ grpc::Status WorkerService::SetHyperparameters(grpc::ServerContext *context,
   });
 }
 
+grpc::Status WorkerService::GetStates(grpc::ServerContext *context,
+                                      const v1::GetStatesRequest *request,
+                                      grpc::ServerWriter<v1::StatesChunk> *chunks) {
+  return answer(*context, [&] {
+    access.require(*context, Role::Reader, request->optimizer());
+    const std::string file = server.states(request->optimizer());
+    v1::StatesChunk chunk;
+    for (size_t sent = 0; sent < file.size(); sent += messages::chunkBytes) {
+      chunk.set_data(file.data() + sent, std::min(messages::chunkBytes, file.size() - sent));
+      if (!chunks->Write(chunk))
+        return; // the client has gone
+    }
+  });
+}
+
+grpc::Status WorkerService::PutStates(grpc::ServerContext *context,
+                                      grpc::ServerReader<v1::PutStatesRequest> *requests,
+                                      v1::PutStatesResponse *) {
+  return answer(*context, [&] {
+    v1::PutStatesRequest request;
+    if (!requests->Read(&request))
+      throw Refusal(Reason::InvalidArgument, "the stream of states is empty");
+    const std::string optimizer = request.optimizer();
+    access.require(*context, Role::Admin, optimizer);
+    std::string file;
+    std::vector<server::Budget::Reservation> reserved;
+    do {
+      const std::string &data = request.chunk().data();
+      reserved.push_back(server.budget().reserve(data.size(), "a file of states"));
+      file += data;
+    } while (requests->Read(&request));
+    requireWhole(*context);
+    server.setStates(optimizer, file);
+  });
+}
+
 grpc::Status WorkerService::OpenContext(grpc::ServerContext *context,
                                         const v1::OpenContextRequest *request,
                                         v1::OpenContextResponse *) {
@@ -210,6 +247,15 @@ grpc::Status WorkerService::ReleaseContext(grpc::ServerContext *context,
   return answer(*context, [&] {
     access.require(*context, Role::Trainer, request->context().optimizer());
     server.releaseContext(request->context().optimizer(), request->context().number());
+  });
+}
+
+grpc::Status WorkerService::TakeSnapshot(grpc::ServerContext *context,
+                                         const v1::TakeSnapshotRequest *,
+                                         v1::TakeSnapshotResponse *) {
+  return answer(*context, [&] {
+    access.require(*context, Role::Admin, "");
+    server.takeSnapshot();
   });
 }
 

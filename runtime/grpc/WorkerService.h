@@ -51,6 +51,11 @@ private:
   grpc::Status SetHyperparameters(grpc::ServerContext *context,
                                   const v1::SetHyperparametersRequest *request,
                                   v1::SetHyperparametersResponse *response) override;
+  grpc::Status GetStates(grpc::ServerContext *context, const v1::GetStatesRequest *request,
+                         grpc::ServerWriter<v1::StatesChunk> *chunks) override;
+  grpc::Status PutStates(grpc::ServerContext *context,
+                         grpc::ServerReader<v1::PutStatesRequest> *requests,
+                         v1::PutStatesResponse *response) override;
   grpc::Status OpenContext(grpc::ServerContext *context, const v1::OpenContextRequest *request,
                            v1::OpenContextResponse *response) override;
   grpc::Status PushGradients(grpc::ServerContext *context,
@@ -61,6 +66,8 @@ private:
   grpc::Status ReleaseContext(grpc::ServerContext *context,
                               const v1::ReleaseContextRequest *request,
                               v1::ReleaseContextResponse *response) override;
+  grpc::Status TakeSnapshot(grpc::ServerContext *context, const v1::TakeSnapshotRequest *request,
+                            v1::TakeSnapshotResponse *response) override;
   grpc::Status GetStatistics(grpc::ServerContext *context, const v1::GetStatisticsRequest *request,
                              v1::GetStatisticsResponse *response) override;
 

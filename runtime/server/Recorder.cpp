@@ -124,6 +124,15 @@ static std::vector<std::string_view> describe(store::v1::Step &step, const std::
   return tensors;
 }
 
+uint64_t Recorder::loadStates(const std::string &optimizer, std::string_view bytes) {
+  if (!journal)
+    return 0;
+  Record record;
+  record.mutable_load()->set_optimizer(optimizer);
+  record.mutable_load()->set_bytes(bytes.size());
+  return append(record, {bytes});
+}
+
 uint64_t Recorder::step(const std::string &optimizer, const RequestKey &request,
                         const std::map<size_t, SummedGradient> &gradients) {
   if (!journal)

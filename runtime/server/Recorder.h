@@ -38,6 +38,7 @@ public:
   uint64_t create(const worker::v1::CreateOptimizerRequest &request, const std::string &package);
   uint64_t remove(const std::string &optimizer);
   uint64_t set(const worker::v1::SetHyperparametersRequest &request);
+  uint64_t loadStates(const std::string &optimizer, std::string_view bytes);
   uint64_t step(const std::string &optimizer, const RequestKey &request,
                 const std::map<size_t, SummedGradient> &gradients);
 

@@ -93,6 +93,11 @@ ServedOptimizer::ServedOptimizer(worker::v1::CreateOptimizerRequest request, std
   ::check(upd_optimizer_create(rule.get(), list.data(), list.size(), nullptr, &made));
   optimizer.reset(made);
   ::check(upd_optimizer_set_seed(made, created.seed()));
+  std::vector<uint64_t> numbers;
+  for (const auto &group : groups)
+    numbers.insert(numbers.end(), group.numbers().begin(), group.numbers().end());
+  if (!numbers.empty())
+    ::check(upd_optimizer_set_param_numbers(made, numbers.data(), numbers.size()));
 }
 
 size_t ServedOptimizer::positionOf(const std::string &parameter) const {
@@ -212,6 +217,26 @@ uint64_t ServedOptimizer::setHypers(const worker::v1::SetHyperparametersRequest 
     for (size_t i = 0; i < old.size(); ++i)
       old[i].value = before[i];
     upd_optimizer_set_hypers(optimizer.get(), request.group(), old.data(), old.size());
+    throw;
+  }
+}
+
+std::string ServedOptimizer::states(dist::Patience patience) {
+  const Held held(lock, patience);
+  return saveStates();
+}
+
+uint64_t ServedOptimizer::setStates(const std::string &bytes, Recorder &recorder,
+                                    dist::Patience patience) {
+  const Held held(lock, patience);
+  requireOpen();
+  const ChangeGate::Change change(recorder.gate);
+  const std::string before = saveStates();
+  loadStates(bytes, "states");
+  try {
+    return recorder.loadStates(created.optimizer(), bytes);
+  } catch (...) {
+    loadStates(before, "states");
     throw;
   }
 }

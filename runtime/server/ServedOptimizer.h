@@ -53,13 +53,19 @@ public:
   /// record. Throws InvalidArgument, NotFound or Unavailable.
   uint64_t setHypers(const worker::v1::SetHyperparametersRequest &request, Recorder &recorder,
                      dist::Patience patience);
+  /// The content of a file of states (docs/runtime.md, "Files"). Throws Unavailable.
+  std::string states(dist::Patience patience);
+  /// Replaces states, step counts and hyperparameters by those of a file, and records that, or
+  /// changes nothing. Returns the number of the record. Throws InvalidArgument, NotFound or
+  /// Unavailable.
+  uint64_t setStates(const std::string &bytes, Recorder &recorder, dist::Patience patience);
   /// Records that the optimizer is deleted. From then on, steps and changes of hyperparameters
   /// throw NotFound. Returns the number of the record. Throws Unavailable.
   uint64_t close(Recorder &recorder, dist::Patience patience);
 
   /// Whether `close` was called. Called when nothing changes.
   bool closed() const { return isClosed; }
-  /// The content of a file of states (docs/runtime.md, "Files"). Called when nothing changes.
+  // The content of a file of states. Called when nothing changes.
   std::string saveStates() const;
   void loadStates(const std::string &bytes, const std::string &name);
 

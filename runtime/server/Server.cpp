@@ -119,6 +119,26 @@ void Server::setHypers(const worker::v1::SetHyperparametersRequest &request) {
   recorder.sync(optimizer->setHypers(request, recorder, patience));
 }
 
+std::string Server::states(const std::string &name) {
+  std::shared_ptr<ServedOptimizer> optimizer;
+  {
+    const std::lock_guard guard(mutex);
+    optimizer = entry(name).optimizer;
+  }
+  std::string bytes = optimizer->states(patience);
+  recorder.syncAll(); // so that nothing is seen that could be lost
+  return bytes;
+}
+
+void Server::setStates(const std::string &name, const std::string &bytes) {
+  std::shared_ptr<ServedOptimizer> optimizer;
+  {
+    const std::lock_guard guard(mutex);
+    optimizer = entry(name).optimizer;
+  }
+  recorder.sync(optimizer->setStates(bytes, recorder, patience));
+}
+
 std::shared_ptr<const ServedOptimizer> Server::optimizer(const std::string &name) const {
   const std::lock_guard guard(mutex);
   return entry(name).optimizer;

@@ -75,6 +75,10 @@ public:
   /// Frees its contexts, too. Has no effect without such an optimizer.
   void deleteOptimizer(const std::string &name);
   void setHypers(const worker::v1::SetHyperparametersRequest &request);
+  /// The content of a file of states (docs/runtime.md, "Files").
+  std::string states(const std::string &optimizer);
+  /// Replaces states, or nothing if the file doesn't fit.
+  void setStates(const std::string &optimizer, const std::string &bytes);
   /// Throws NotFound.
   std::shared_ptr<const ServedOptimizer> optimizer(const std::string &name) const;
 

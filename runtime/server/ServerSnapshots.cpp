@@ -198,6 +198,12 @@ void Server::replay(uint64_t number, std::string_view content) {
                   static_cast<int64_t>(gradients.byParam.size()));
     break;
   }
+  case store::v1::Record::kLoad: {
+    const size_t bytes = record.load().bytes();
+    entry(record.load().optimizer())
+        .optimizer->loadStates(std::string(read.take(bytes), bytes), "states");
+    break;
+  }
   case store::v1::Record::kPrepare:
     replayPrepare(record.prepare(), content);
     break;

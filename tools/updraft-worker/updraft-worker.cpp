@@ -8,6 +8,7 @@
 #include "RuleSource.h"
 #include "SnapshotSchedule.h"
 #include "Upkeep.h"
+#include "Verification.h"
 #include "runtime/server/Server.h"
 #include "runtime/store/FolderDisk.h"
 #include "updraft/Driver/Version.h"
@@ -62,8 +63,10 @@ Examples:
   updraft-worker --store=/var/lib/updraft-worker --metrics=127.0.0.1:9090
   updraft-worker --listen=0.0.0.0:7070 --tls-cert=worker.pem --tls-key=worker.key --access=access.txt
   updraft-worker --config=/etc/updraft-worker.toml --check-config
+  updraft-worker verify /var/lib/updraft-worker
 
-Exit codes: 0 ended by a signal, 1 it could not start, 100 and above an error in the options.)";
+Exit codes: 0 ended by a signal or nothing found, 1 it could not start or the store is damaged,
+100 and above an error in the options.)";
 
 struct Options {
   std::string listen = "127.0.0.1:7070";
@@ -263,8 +266,17 @@ int main(int argc, char **argv) {
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.add_flag("--check-config", options.checkOnly, "check the options and files, and end")
       ->configurable(false);
+  std::string verified;
+  CLI::App *verify = app.add_subcommand("verify", "Restores a store without changing it, and says "
+                                                  "what it has or where it is damaged.");
+  verify->add_option("store", verified, "the folder")->required();
+  verify->configurable(false);
   CLI11_PARSE(app, argc, argv);
   try {
+    if (*verify) {
+      verifyStore(verified);
+      return 0;
+    }
     check(options);
     return options.checkOnly ? 0 : run(options);
   } catch (const std::exception &error) {

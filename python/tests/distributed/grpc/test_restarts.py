@@ -2,6 +2,7 @@
 
 import os
 import random
+import subprocess
 import threading
 import time
 
@@ -11,7 +12,7 @@ import pytest
 import updraft
 from updraft.distributed.grpc import Client, ContextLostError, WorkersFailedError
 
-from .conftest import running
+from .conftest import WORKER, running
 
 # More in `tools/test --long=grpc`.
 KILLS = int(os.environ.get("UPDRAFT_WORKER_KILLS", "20"))
@@ -22,6 +23,7 @@ class Killed:
     """A worker that is killed and started again at the same address, with the same store."""
 
     def __init__(self, store):
+        self.store = store
         self.options = [f"--store={store}", "--journal=1", "--snapshot-interval=1"]
         self.running = running(*self.options)
         self.address, self.process = self.running.__enter__()
@@ -32,7 +34,9 @@ class Killed:
         _, self.process = self.running.__enter__()
 
     def close(self):
-        self.running.__exit__(None, None, None)
+        if self.running:
+            self.running.__exit__(None, None, None)
+        self.running = None
 
 
 @pytest.fixture
@@ -94,6 +98,11 @@ def test_no_step_is_lost_or_doubled(killed):
             thread.join()
         assert not errors
         w = client.get(["w"])["w"]
+    killed.close()
+    verified = subprocess.run(
+        [WORKER, "verify", killed.store], capture_output=True, text=True, check=True
+    )
+    assert "the store is whole" in verified.stdout
     assert sum(taken) > KILLS
     np.testing.assert_array_equal(w, np.full(count, sum(taken), np.float32))
 

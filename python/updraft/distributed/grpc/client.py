@@ -109,6 +109,18 @@ class Client:
             self._workers, self._lease, name, rule, groups, dict(storage or {}), numerics, seed
         )
 
+    def take_snapshots(self) -> None:
+        """Makes every worker write a snapshot. Returns when all are on the disk.
+
+        Raises:
+            WorkersFailedError: a worker has no store, for example.
+        """
+        request = messages.TakeSnapshotRequest()
+        self._workers.call_each(
+            range(len(self._workers.addresses)),
+            lambda stub, worker, timeout: stub.TakeSnapshot(request, timeout=timeout),
+        )
+
     def close(self) -> None:
         """Closes the connections. Parameters and optimizers stay on the workers."""
         self._lease.close()

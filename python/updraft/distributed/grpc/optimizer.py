@@ -1,10 +1,13 @@
 """An optimizer on several workers."""
 
+import itertools
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
+
+import numpy as np
 
 from ...compiled_rule import setting_literal
 from ...definition import RuleDefinition
@@ -12,6 +15,7 @@ from ...errors import InvalidArgumentError
 from ...loading import definition_of
 from ...worker.v1 import worker_pb2 as messages
 from .errors import ContextLostError, WorkersFailedError
+from .files import arrays_of_file, file_of_arrays
 from .lease import Lease
 from .tensors import Rows, array_of, chunks_of
 from .workers import Workers
@@ -172,6 +176,7 @@ class DistributedOptimizer:
         self._group_on: dict[int, dict[int, int]] = {}  # by worker, then by group
         requests: dict[int, messages.CreateOptimizerRequest] = {}
         source, settings = definition._chosen_text({})
+        numbers = itertools.count()  # of parameters, over all workers
         for number, group in enumerate(self.param_groups):
             unknown = [key for key in group if key != "params" and key not in definition.hypers]
             if unknown:
@@ -205,6 +210,7 @@ class DistributedOptimizer:
                         hyperparameters=self._hypers(group), is_part=len({*owners.values()}) > 1
                     )
                 request.groups[positions[number]].parameters.append(parameter)
+                request.groups[positions[number]].numbers.append(next(numbers))
         self._sent = [self._hypers(group) for group in self.param_groups]
         workers.call_each(
             requests,
@@ -250,6 +256,48 @@ class DistributedOptimizer:
         if not all_or_none:
             return context._step(workers, [])
         return context._step(workers[:1], [self._workers.addresses[each] for each in workers])
+
+    def states(self) -> "dict[str, dict[str, np.ndarray[Any, Any]]]":
+        """Returns copies of the states and the step count of each parameter that has stepped.
+
+        The values of one worker are of one moment. A state in blocks consists of codes, and of
+        scales under the name `STATE.scale`.
+        """
+        request = messages.GetStatesRequest(optimizer=self.name)
+        files = self._call_all(
+            lambda stub, worker, timeout: b"".join(
+                chunk.data for chunk in stub.GetStates(request, timeout=timeout)
+            )
+        )
+        result: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
+        for file in files.values():
+            for name, array in arrays_of_file(file).items():
+                parameter, _, state = name.removeprefix("state/").rpartition("/")
+                result.setdefault(parameter, {})[state] = array
+        return result
+
+    def load_states(self, states: "Mapping[str, Mapping[str, np.ndarray[Any, Any]]]") -> None:
+        """Replaces the states and step counts on all workers by those that `states` returned.
+
+        Parameters may be on other workers than they were. Those that are missing lose their states.
+
+        Raises:
+            WorkersFailedError: a state has another type or shape, for example; the others have
+                replaced theirs.
+        """
+        by_worker: dict[int, dict[str, Any]] = {worker: {} for worker in self._group_on}
+        for parameter, some in states.items():
+            for state, array in some.items():
+                by_worker[self._worker_of(parameter)][f"state/{parameter}/{state}"] = array
+
+        def requests(worker: int) -> Iterator[messages.PutStatesRequest]:
+            yield messages.PutStatesRequest(optimizer=self.name)
+            for chunk in file_of_arrays(by_worker[worker], {"updraft.states": "all"}):
+                yield messages.PutStatesRequest(chunk=messages.StatesChunk(data=chunk))
+
+        self._call_all(
+            lambda stub, worker, timeout: stub.PutStates(requests(worker), timeout=timeout)
+        )
 
     def _send_hypers(self) -> None:
         for number, group in enumerate(self.param_groups):

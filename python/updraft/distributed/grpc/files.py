@@ -1,0 +1,56 @@
+"""Files of named arrays, in the safetensors format."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+_CHUNK_BYTES = 1 << 20
+
+_TYPES: dict[str, Any] = {
+    "F64": np.dtype(np.float64),
+    "F32": np.dtype(np.float32),
+    "F16": np.dtype(np.float16),
+    "BF16": np.dtype(ml_dtypes.bfloat16),
+    "I64": np.dtype(np.int64),
+    "I8": np.dtype(np.int8),
+    "U8": np.dtype(np.uint8),
+}
+_NAMES = {dtype: name for name, dtype in _TYPES.items()}
+
+
+def arrays_of_file(content: bytes) -> "dict[str, np.ndarray[Any, Any]]":
+    """Returns the arrays of a file that a worker has sent."""
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    result = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        begin, end = (8 + length + offset for offset in entry["data_offsets"])
+        array = np.frombuffer(content[begin:end], _TYPES[entry["dtype"]])
+        result[name] = array.reshape(entry["shape"]).copy()
+    return result
+
+
+def file_of_arrays(
+    arrays: "Mapping[str, np.ndarray[Any, Any]]", metadata: Mapping[str, str]
+) -> Iterator[bytes]:
+    """Yields the chunks of a file."""
+    header: dict[str, Any] = {"__metadata__": dict(metadata)}
+    offset, parts = 0, []
+    for name, array in arrays.items():
+        part = np.ascontiguousarray(array).tobytes()
+        header[name] = {
+            "dtype": _NAMES[array.dtype],
+            "shape": array.shape,
+            "data_offsets": [offset, offset + len(part)],
+        }
+        offset += len(part)
+        parts.append(part)
+    text = json.dumps(header).encode()
+    for part in (len(text).to_bytes(8, "little") + text, *parts):
+        for begin in range(0, len(part), _CHUNK_BYTES):
+            yield part[begin : begin + _CHUNK_BYTES]
