@@ -50,6 +50,11 @@ if(UPDRAFT_BUILD_WORKER)
     "optimizer update rules as compiled kernels: parameter server"
     "updraft-worker holds parameters and steps them for clients on gRPC.")
   list(APPEND CPACK_COMPONENTS_ALL worker)
+  # systemd's folder is the same on every architecture.
+  install(FILES "${PROJECT_SOURCE_DIR}/deploy/systemd/updraft-worker.service"
+    DESTINATION lib/systemd/system COMPONENT worker)
+  install(FILES "${PROJECT_SOURCE_DIR}/deploy/systemd/updraft-worker.toml"
+    DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/${UPDRAFT_WORKER_DEB}" COMPONENT worker)
 endif()
 
 set(CPACK_GENERATOR DEB)

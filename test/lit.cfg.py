@@ -23,6 +23,11 @@ if os.path.exists(os.path.join(config.updraft_obj_root, "lib", "libupdraft.so"))
     config.available_features.add("libupdraft")
 if os.path.exists(os.path.join(config.updraft_tools_dir, "updraft-worker")):
     config.available_features.add("updraft-worker")
+# Debian's package `systemd` has it. It needs no running systemd.
+if shutil.which("systemd-analyze"):
+    config.available_features.add("systemd-analyze")
+if importlib.util.find_spec("yaml"):
+    config.available_features.add("yaml")
 if glob.glob(os.path.join(config.updraft_obj_root, "python", "updraft", "_updraft*.so")):
     config.available_features.add("python-module")
 

@@ -6,6 +6,7 @@
 #include "runtime/package/Machine.h"
 #include "runtime/package/Package.h"
 #include "runtime/server/Refusal.h"
+#include "updraft-c/package.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/StorageType.h"
 #include "updraft/Packager/Packager.h"
@@ -26,11 +27,11 @@ template <typename Map> static auto sorted(const Map &map) {
   return result;
 }
 
-std::string worker::packSource(const v1::Rule &rule) {
+void worker::checkSource(const v1::Rule &rule) {
   if (package::isPackage(rule.source()))
     throw Refusal(Reason::FailedPrecondition,
-                  "the rule is a package, which contains machine code, and this worker takes none; "
-                  "send the rule's text");
+                  "the rule is a package, which contains machine code, and this worker takes none "
+                  "without --package-key; send the rule's text");
   if (rule.source().size() > longestSource)
     throw Refusal(Reason::InvalidArgument,
                   fmt::format("the rule's text has {} bytes; a worker takes at most {}",
@@ -41,6 +42,10 @@ std::string worker::packSource(const v1::Rule &rule) {
         fmt::format("the rule imports `{}`, and a worker reads no files for a client; put "
                     "what the rule needs into its text",
                     names.front()));
+}
+
+std::string worker::packSource(const v1::Rule &rule) {
+  checkSource(rule);
   PackRequest request;
   request.rule.source = rule.source();
   request.rule.filename = "<rule>";
@@ -63,4 +68,23 @@ std::string worker::packSource(const v1::Rule &rule) {
                   message);
   }
   return std::move(*packed);
+}
+
+std::string worker::checkPackage(const v1::Rule &rule, const std::string &publicKey) {
+  if (!rule.name().empty() || !rule.settings().empty() || !rule.numerics().empty() ||
+      !rule.storage().empty())
+    throw Refusal(
+        Reason::InvalidArgument,
+        "a package has its rule, flags, numerics and storage types; set none of them, and "
+        "pack one variant for each worker");
+  upd_package_options options{};
+  options.struct_size = sizeof(options);
+  options.required_key = publicKey.c_str();
+  options.name = "package";
+  upd_package *opened = nullptr;
+  if (upd_package_open_buffer(rule.source().data(), rule.source().size(), &options, &opened) !=
+      UPD_OK)
+    throw Refusal(Reason::InvalidArgument, upd_last_error());
+  upd_package_release(opened);
+  return rule.source();
 }

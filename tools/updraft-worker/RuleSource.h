@@ -9,9 +9,15 @@
 
 namespace updraft::worker {
 
-/// Compiles a rule's text of at most 64 KiB, without imports, to a package for this machine.
-/// Refuses packages: they contain machine code. Throws server::Refusal. Thread-safe.
+/// Refuses a text of more than 64 KiB, imports, and packages. Throws server::Refusal. Thread-safe.
+void checkSource(const v1::Rule &rule);
+
+/// Compiles a rule's text to a package for this machine. Throws server::Refusal. Thread-safe.
 std::string packSource(const v1::Rule &rule);
+
+/// Returns a package, if it has a valid signature by the public key, a PEM text. Throws
+/// server::Refusal. Thread-safe.
+std::string checkPackage(const v1::Rule &rule, const std::string &publicKey);
 
 } // namespace updraft::worker
 

@@ -1,6 +1,7 @@
 //===- updraft-worker.cpp - A parameter server ------------------------------------------------===//
 
 #include "AccessFile.h"
+#include "CompileProcess.h"
 #include "Credentials.h"
 #include "Listening.h"
 #include "Log.h"
@@ -9,6 +10,7 @@
 #include "SnapshotSchedule.h"
 #include "Upkeep.h"
 #include "Verification.h"
+#include "runtime/package/Package.h"
 #include "runtime/server/Server.h"
 #include "runtime/store/FolderDisk.h"
 #include "updraft/Driver/Version.h"
@@ -21,7 +23,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <grpc/support/log.h>
-#include <map>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
@@ -80,7 +82,7 @@ struct Options {
   int snapshotInterval = 300;
   int journal = 1024;
   TLSFiles tls;
-  std::string access, peerToken;
+  std::string access, peerToken, packageKey;
   std::string metrics;
   std::string logged = "info";
   bool checkOnly = false;
@@ -91,6 +93,14 @@ constexpr size_t largestMessage = size_t(4) << 20;
 uint64_t randomNumber() {
   std::random_device random;
   return uint64_t(random()) << 32 | random();
+}
+
+/// Empty for an empty path.
+std::string readFile(const std::string &path) {
+  std::ifstream file(path);
+  if (!path.empty() && !file)
+    throw std::runtime_error(fmt::format("cannot read `{}`", path));
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 /// Throws std::runtime_error for options that don't fit each other, or files that can't be read.
@@ -106,6 +116,7 @@ void check(const Options &options) {
     throw std::runtime_error(
         fmt::format("`{}` is not an address and a port such as 127.0.0.1:9090", options.metrics));
   checkFiles(options.tls);
+  readFile(options.packageKey);
   if (!options.access.empty())
     const AccessFile access(options.access);
 }
@@ -152,7 +163,12 @@ int run(const Options &options) {
   limits.clients = options.clients;
   limits.clients.bytes = static_cast<size_t>(options.clientMemory * gibibyte);
   limits.clients.lease = std::chrono::seconds(options.lease);
-  server::Server server(limits, packSource, std::chrono::steady_clock::now,
+  const std::string packageKey = readFile(options.packageKey);
+  const auto makePackage = [&packageKey](const v1::Rule &rule) {
+    return package::isPackage(rule.source()) && !packageKey.empty() ? checkPackage(rule, packageKey)
+                                                                    : compileApart(rule);
+  };
+  server::Server server(limits, makePackage, std::chrono::steady_clock::now,
                         options.durability == "step" ? server::Durability::Step
                                                      : server::Durability::Snapshot,
                         store ? &*store : nullptr);
@@ -258,6 +274,8 @@ int main(int argc, char **argv) {
   app.add_option("--access", options.access, "file of clients and their roles");
   app.add_option("--peer-token", options.peerToken,
                  "file of the token that other workers know this one by");
+  app.add_option("--package-key", options.packageKey,
+                 "PEM file of a public Ed25519 key: take packages that it has signed as rules");
   app.add_option("--metrics", options.metrics, "address and port that serve metrics over HTTP");
   app.add_option("--log", options.logged, "the least severity that is logged")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
@@ -271,8 +289,11 @@ int main(int argc, char **argv) {
                                                   "what it has or where it is damaged.");
   verify->add_option("store", verified, "the folder")->required();
   verify->configurable(false);
+  CLI::App *compile = app.add_subcommand("compile")->group(""); // for this program only
   CLI11_PARSE(app, argc, argv);
   try {
+    if (*compile)
+      return compileHere();
     if (*verify) {
       verifyStore(verified);
       return 0;
