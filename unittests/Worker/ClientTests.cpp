@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -142,6 +143,35 @@ TEST_F(ClientTest, RenewsItsLease) {
   const dist::Context context = optimizer.openContext();
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   EXPECT_TRUE(one.server.clients().ended().empty());
+}
+
+/// Clients in threads step optimizers of their own, over a parameter of their own and a shared one.
+TEST_F(ClientTest, ManyClientsLoseAndDoubleNoStep) {
+  constexpr int clients = 64;
+  const char *given = std::getenv("UPDRAFT_CLIENT_STEPS");
+  const int steps = given ? std::atoi(given) : 10;
+  Client first = makeClient();
+  put(first, {{"shared", {0, 0}}});
+  std::vector<std::thread> threads;
+  for (int number = 0; number < clients; ++number)
+    threads.emplace_back([&, number] {
+      Client client = makeClient();
+      const std::string name = "o" + std::to_string(number), own = "p" + std::to_string(number);
+      put(client, {{own, {0}}});
+      dist::Optimizer optimizer =
+          client.createOptimizer(name, {textOfRule("sgd")}, {{{"shared", own}, {{"lr", 1.0}}}});
+      Values one = {-1, -1}, two = {-2};
+      for (int step = 0; step < steps; ++step) {
+        dist::Context context = optimizer.openContext();
+        context.push({{"shared", TensorView(one)}, {own, TensorView(two)}});
+        context.step();
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(get(first, "shared", 2), Values(2, static_cast<float>(clients * steps)));
+  for (int number = 0; number < clients; ++number)
+    EXPECT_EQ(get(first, "p" + std::to_string(number), 1), Values{static_cast<float>(2 * steps)});
 }
 
 TEST_F(ClientTest, NamesEachWorkerThatFails) {
