@@ -3,19 +3,13 @@
 #ifndef UPDRAFT_RUNTIME_GRPC_ACCESS_H
 #define UPDRAFT_RUNTIME_GRPC_ACCESS_H
 
+#include "runtime/grpc/Role.h"
+
 #include <grpcpp/server_context.h>
 
 #include <string>
 
 namespace updraft::worker {
-
-/// Each role may do what the ones before may, except for Peer.
-enum class Role {
-  Reader,  ///< reads parameters and descriptions
-  Trainer, ///< pushes gradients, steps, sets hyperparameters
-  Admin,   ///< writes parameters, creates and deletes optimizers, takes snapshots
-  Peer,    ///< another worker, which takes part in steps of several workers
-};
 
 /// Decides whether the sender of a request has a role. Thread-safe.
 class Access {

@@ -63,7 +63,7 @@ private:
 };
 
 ScratchDisk::ScratchDisk(std::unique_ptr<Disk> given) : base(std::move(given)) {
-  for (const std::string &name : base->list())
+  for (const std::string &name : base ? base->list() : std::vector<std::string>())
     if (auto file = base->open(name, Opening::Existing))
       files.emplace(name, std::make_shared<Content>(std::move(file)));
 }

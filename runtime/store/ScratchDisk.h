@@ -12,11 +12,11 @@
 
 namespace updraft::store {
 
-/// Reads another disk and keeps changes in memory, so that a store can be opened without changing
-/// it. A file is read into memory when it is changed. Not thread-safe.
+/// Reads another disk, or none, and keeps changes in memory, so that a store can be opened without
+/// changing it. A file is read into memory when it is changed. Not thread-safe.
 class ScratchDisk : public Disk {
 public:
-  explicit ScratchDisk(std::unique_ptr<Disk> base);
+  explicit ScratchDisk(std::unique_ptr<Disk> base = nullptr);
 
   std::unique_ptr<File> open(const std::string &name, Opening opening) override;
   void rename(const std::string &from, const std::string &to) override;

@@ -3,17 +3,12 @@
 #ifndef UPDRAFT_TOOLS_UPDRAFT_WORKER_ACCESSFILE_H
 #define UPDRAFT_TOOLS_UPDRAFT_WORKER_ACCESSFILE_H
 
+#include "AccessEntry.h"
 #include "runtime/grpc/Access.h"
-#include "runtime/package/Digest.h"
 
-#include <cstdint>
-#include <ctime>
 #include <filesystem>
-#include <optional>
-#include <set>
 #include <shared_mutex>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace updraft::worker {
@@ -32,20 +27,9 @@ public:
                const std::string &optimizer) const override;
 
 private:
-  struct Entry {
-    std::optional<package::Digest> token; ///< of the token; none for a certificate
-    std::string commonName;
-    Role role = Role::Reader;
-    std::set<std::string> optimizers; ///< empty: all
-    std::time_t until = 0;            ///< 0: forever
-  };
-
-  static std::vector<Entry> read(const std::string &path);
-  static Entry parse(std::string_view line);
-
   const std::string path;
   mutable std::shared_mutex mutex; ///< guards what follows
-  std::vector<Entry> entries;
+  std::vector<AccessEntry> entries;
   std::filesystem::file_time_type changed;
 };
 

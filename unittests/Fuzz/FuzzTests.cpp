@@ -14,9 +14,9 @@ using namespace updraft::fuzz;
 
 namespace {
 
-const FuzzTarget *const targets[] = {&languageTarget,  &dialectTarget, &safetensorsTarget,
-                                     &interfaceTarget, &packageTarget, &rulesTarget,
-                                     &plansTarget,     &typingTarget};
+const FuzzTarget *const targets[] = {
+    &languageTarget, &dialectTarget, &safetensorsTarget, &interfaceTarget, &packageTarget,
+    &rulesTarget,    &plansTarget,   &typingTarget,      &storeTarget,     &accessTarget};
 
 class FuzzTargets : public testing::TestWithParam<const FuzzTarget *> {
 protected:
@@ -60,7 +60,7 @@ std::string nameOf(const testing::TestParamInfo<const FuzzTarget *> &info) {
 INSTANTIATE_TEST_SUITE_P(All, FuzzTargets, testing::ValuesIn(targets), nameOf);
 INSTANTIATE_TEST_SUITE_P(All, FuzzTargetsWithSeeds,
                          testing::Values(&languageTarget, &dialectTarget, &packageTarget,
-                                         &rulesTarget, &typingTarget),
+                                         &rulesTarget, &typingTarget, &storeTarget),
                          nameOf);
 
 TEST(FuzzDeathTest, AFindingEndsTheProcessWithItsMessage) {
