@@ -168,8 +168,11 @@ void Client::get(const std::map<std::string, TensorView> &parameters) {
       auto reader = stub.GetParameters(&context, request);
       Receiver receiver(parameters);
       proto::TensorChunk chunk;
-      while (reader->Read(&chunk))
+      while (reader->Read(&chunk)) {
         receiver.take(chunk);
+        if (chunk.has_tensor())
+          connection->workers.setVersion(chunk.tensor().name(), chunk.tensor().version());
+      }
       return reader->Finish();
     };
   });
@@ -263,6 +266,8 @@ struct Context::State {
   std::string client;                         ///< the name that opened it
   std::optional<proto::RequestId> unanswered; ///< the step, if it has failed
   std::vector<proto::RequestId> pushes;
+  std::map<std::string, uint64_t> versions; ///< of the parameters that were read
+  std::optional<proto::Staleness> staleness;
   size_t nextPush = 0; ///< less than their number if gradients are pushed again
   bool isLost = false; ///< on some worker
 
@@ -307,6 +312,9 @@ Context Optimizer::openContext(uint64_t number) {
   auto opened = std::make_unique<Context::State>();
   opened->optimizer = state;
   opened->number = number;
+  for (const auto &[parameter, worker] : state->workerOf)
+    if (const auto version = state->connection->workers.versionOf(parameter))
+      opened->versions.emplace(parameter, *version);
   const auto open = [&] {
     opened->client = state->connection->lease.hold(state->some);
     return opened->open(state->some);
@@ -410,6 +418,8 @@ int64_t Context::State::step(const std::vector<size_t> &asked, bool isOfAll) {
       *request.mutable_request() = *unanswered;
       for (size_t worker : isOfAll ? optimizer->some : std::vector<size_t>())
         request.add_workers(workers().address(worker));
+      if (staleness)
+        *request.mutable_staleness() = *staleness;
       const grpc::Status status = stub.Step(&context, request, &response);
       if (status.ok())
         stepped += response.stepped();
@@ -418,6 +428,13 @@ int64_t Context::State::step(const std::vector<size_t> &asked, bool isOfAll) {
   }));
   unanswered.reset();
   return stepped;
+}
+
+void Context::limitAge(uint64_t maxAge, bool scaleOld) {
+  proto::Staleness &staleness = state->staleness.emplace();
+  staleness.mutable_versions()->insert(state->versions.begin(), state->versions.end());
+  staleness.set_most(maxAge);
+  staleness.set_late(scaleOld ? proto::Staleness::SCALE : proto::Staleness::REFUSE);
 }
 
 int64_t Context::step() { return state->step(state->optimizer->some, false); }

@@ -162,3 +162,14 @@ void Workers::setPlaces(const std::map<std::string, size_t> &added) {
   const std::lock_guard guard(mutex);
   places.insert(added.begin(), added.end());
 }
+
+std::optional<uint64_t> Workers::versionOf(const std::string &parameter) {
+  const std::lock_guard guard(mutex);
+  const auto found = versions.find(parameter);
+  return found == versions.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Workers::setVersion(const std::string &parameter, uint64_t version) {
+  const std::lock_guard guard(mutex);
+  versions[parameter] = version;
+}

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,9 @@ public:
   size_t workerOf(const std::string &parameter);
   /// Chooses workers for parameters that no worker has, given by their numbers of bytes.
   std::map<std::string, size_t> place(const std::map<std::string, size_t> &bytes);
+  /// The version of a parameter that was read; nothing if it was not.
+  std::optional<uint64_t> versionOf(const std::string &parameter);
+  void setVersion(const std::string &parameter, uint64_t version);
   void setPlaces(const std::map<std::string, size_t> &places);
 
   /// One call of a service's method.
@@ -66,7 +70,8 @@ private:
   std::atomic<uint64_t> sequence = 0;
   std::mutex mutex;
   std::map<std::string, size_t> places;
-  std::vector<size_t> loads; ///< bytes of parameters, by worker
+  std::map<std::string, uint64_t> versions; ///< of the parameters that were read
+  std::vector<size_t> loads;                ///< bytes of parameters, by worker
 };
 
 } // namespace updraft::dist

@@ -22,6 +22,7 @@ static grpc::StatusCode codeOf(Reason reason) {
     return grpc::StatusCode::ALREADY_EXISTS;
   case Reason::FailedPrecondition:
   case Reason::ClientUnknown:
+  case Reason::Stale:
     return grpc::StatusCode::FAILED_PRECONDITION;
   case Reason::ResourceExhausted:
     return grpc::StatusCode::RESOURCE_EXHAUSTED;
@@ -49,6 +50,8 @@ static const char *detailOf(Reason reason) {
     return "client-unknown";
   case Reason::OutcomeUnknown:
     return "outcome-unknown";
+  case Reason::Stale:
+    return "stale";
   default:
     return nullptr;
   }

@@ -26,7 +26,8 @@ grpc::Status PeerService::Prepare(grpc::ServerContext *context, const v1::Prepar
                                           keyOf(request->request()),
                                           request->attempt(),
                                           {request->workers().begin(), request->workers().end()},
-                                          request->self()}));
+                                          request->self(),
+                                          request->staleness()}));
   });
 }
 
@@ -92,6 +93,8 @@ void PeerChannels::call(const std::function<grpc::Status(grpc::ClientContext &)>
     reason = Reason::ContextUnknown;
   else if (detail != details.end() && detail->second == "client-unknown")
     reason = Reason::ClientUnknown;
+  else if (detail != details.end() && detail->second == "stale")
+    reason = Reason::Stale;
   else if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION)
     reason = Reason::FailedPrecondition;
   else if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT)
@@ -110,6 +113,7 @@ int64_t PeerChannels::prepare(const std::string &worker, const server::Transacti
   request.set_attempt(transaction.attempt);
   request.mutable_workers()->Assign(transaction.workers.begin(), transaction.workers.end());
   request.set_self(static_cast<uint32_t>(transaction.self));
+  *request.mutable_staleness() = transaction.staleness;
   call([&](grpc::ClientContext &context) {
     return stub(worker).Prepare(&context, request, &response);
   });

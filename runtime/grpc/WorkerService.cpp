@@ -86,13 +86,16 @@ grpc::Status WorkerService::GetParameters(grpc::ServerContext *context,
         request->names().empty()
             ? server.parameters().all()
             : server.parameters().find({request->names().begin(), request->names().end()});
-    const std::vector<server::Tensor> copies = server.copies(found);
-    for (size_t i = 0; i < found.size(); ++i)
+    const std::vector<server::ParameterCopy> copies = server.copies(found);
+    for (size_t i = 0; i < found.size(); ++i) {
+      const server::Tensor &tensor = copies[i].tensor;
+      v1::TensorInfo info = messages::infoOf(found[i]->name, tensor.dtype(), tensor.shape());
+      info.set_version(copies[i].version);
       if (!messages::writeChunks(
-              messages::infoOf(found[i]->name, copies[i].dtype(), copies[i].shape()),
-              copies[i].data(), copies[i].bytes(),
+              info, tensor.data(), tensor.bytes(),
               [&](const v1::TensorChunk &chunk) { return chunks->Write(chunk); }))
         return; // the client has gone
+    }
   });
 }
 
@@ -105,7 +108,7 @@ grpc::Status WorkerService::ListParameters(grpc::ServerContext *context,
       v1::ListParametersResponse::Parameter *listed = response->add_parameters();
       *listed->mutable_tensor() =
           messages::infoOf(parameter->name, parameter->tensor.dtype(), parameter->tensor.shape());
-      listed->set_version(parameter->version);
+      listed->mutable_tensor()->set_version(parameter->version);
     }
   });
 }
@@ -236,8 +239,9 @@ grpc::Status WorkerService::Step(grpc::ServerContext *context, const v1::StepReq
     const server::RequestKey key = keyOf(request->request());
     const std::vector<std::string> workers(request->workers().begin(), request->workers().end());
     response->set_stepped(
-        workers.empty() ? server.step(from.optimizer(), from.number(), key)
-                        : server.stepAll(from.optimizer(), from.number(), key, workers, peers));
+        workers.empty() ? server.step(from.optimizer(), from.number(), key, request->staleness())
+                        : server.stepAll(from.optimizer(), from.number(), key, workers, peers,
+                                         request->staleness()));
   });
 }
 

@@ -26,21 +26,24 @@ Refusal updraft::server::lockTimeout() {
           "whether it is to be applied; try again"};
 }
 
-std::vector<Tensor> updraft::server::copiesOf(const Parameters &parameters, Budget &budget,
-                                              dist::Patience patience) {
-  std::vector<Tensor> copies;
+std::vector<ParameterCopy> updraft::server::copiesOf(const Parameters &parameters, Budget &budget,
+                                                     dist::Patience patience) {
+  std::vector<ParameterCopy> copies;
   for (const auto &parameter : parameters)
-    copies.emplace_back(parameter->tensor.dtype(), parameter->tensor.shape(), budget,
-                        fmt::format("a copy of `{}`", parameter->name));
+    copies.push_back({Tensor(parameter->tensor.dtype(), parameter->tensor.shape(), budget,
+                             fmt::format("a copy of `{}`", parameter->name)),
+                      0});
   std::vector<size_t> places(parameters.size());
   std::iota(places.begin(), places.end(), size_t(0));
   const dist::StorageLocks locks = locksOf(parameters);
   const auto exclusive = locks.lock(places, patience);
   if (!exclusive)
     throw lockTimeout();
-  for (size_t i = 0; i < parameters.size(); ++i)
-    if (const size_t bytes = copies[i].bytes())
-      std::memcpy(copies[i].data(), parameters[i]->tensor.data(), bytes);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    copies[i].version = parameters[i]->version;
+    if (const size_t bytes = copies[i].tensor.bytes())
+      std::memcpy(copies[i].tensor.data(), parameters[i]->tensor.data(), bytes);
+  }
   return copies;
 }
 

@@ -30,10 +30,16 @@ using Parameters = std::vector<std::shared_ptr<Parameter>>;
 /// The locks of these parameters, in the same order.
 dist::StorageLocks locksOf(const Parameters &parameters);
 
+/// A parameter's values and version at some moment.
+struct ParameterCopy {
+  Tensor tensor;
+  uint64_t version = 0;
+};
+
 /// Copies of their values, all of the same moment. Throws ResourceExhausted, or Unavailable if a
 /// step holds one for longer than `patience`.
-std::vector<Tensor> copiesOf(const Parameters &parameters, Budget &budget,
-                             dist::Patience patience = dist::forever);
+std::vector<ParameterCopy> copiesOf(const Parameters &parameters, Budget &budget,
+                                    dist::Patience patience = dist::forever);
 
 /// The refusal of a request that has waited too long for a lock.
 class Refusal lockTimeout();

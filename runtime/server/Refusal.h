@@ -24,6 +24,7 @@ enum class Reason {
   ContextUnknown, ///< NotFound
   ClientUnknown,  ///< FailedPrecondition
   OutcomeUnknown, ///< Aborted
+  Stale,          ///< FailedPrecondition
 };
 
 /// Thrown before anything is changed, unless the reason is OutcomeUnknown. The message is for the

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -63,9 +62,8 @@ ServedOptimizer::ServedOptimizer(worker::v1::CreateOptimizerRequest request, std
                   fmt::format("the rule `{}` depends on a whole group, and one has parameters on "
                               "several workers; give those of each worker a group of their own",
                               upd_rule_name(rule.get())));
-  std::set<std::string> names;
   for (const auto &parameter : params)
-    if (!names.insert(parameter->name).second)
+    if (!positions.emplace(parameter->name, positions.size()).second)
       throw Refusal(Reason::InvalidArgument,
                     fmt::format("parameter `{}` is listed twice, and each step would be taken "
                                 "twice; list it once",
@@ -101,11 +99,10 @@ ServedOptimizer::ServedOptimizer(worker::v1::CreateOptimizerRequest request, std
 }
 
 size_t ServedOptimizer::positionOf(const std::string &parameter) const {
-  const auto found = std::find_if(params.begin(), params.end(),
-                                  [&](const auto &one) { return one->name == parameter; });
-  if (found == params.end())
+  const auto found = positions.find(parameter);
+  if (found == positions.end())
     throw Refusal(Reason::NotFound, fmt::format("the optimizer has no parameter `{}`", parameter));
-  return static_cast<size_t>(found - params.begin());
+  return found->second;
 }
 
 upd_dtype ServedOptimizer::gradType() const { return upd_rule_grad_dtype(rule.get()); }
@@ -140,20 +137,24 @@ void ServedOptimizer::check(const Gradient &gradient) const {
 }
 
 ServedStep::ServedStep(ServedOptimizer &optimizer,
-                       const std::map<size_t, SummedGradient> &gradients)
-    : optimizer(optimizer), whole(optimizer.params.size()) {
+                       const std::map<size_t, SummedGradient> &gradients, Budget &budget,
+                       const worker::v1::Staleness &staleness)
+    : optimizer(optimizer), given(gradients), budget(budget), staleness(staleness) {
+  for (const auto &[param, gradient] : gradients)
+    places.push_back(param);
+}
+
+void ServedStep::prepare(size_t) {
+  limited.emplace(given, optimizer.params, staleness, budget);
+  std::vector<upd_tensor> whole(optimizer.params.size());
+  std::vector<upd_row_grad> rows;
   for (upd_tensor &absent : whole)
     absent.rank = UPD_ABSENT;
-  for (const auto &[param, gradient] : gradients) {
-    places.push_back(param);
+  for (const auto &[param, gradient] : limited->byParam())
     if (gradient.isWhole)
       whole[param] = gradient.view;
     else
       rows.push_back({param, gradient.rows.data(), gradient.rows.size(), gradient.view, 1});
-  }
-}
-
-void ServedStep::prepare(size_t) {
   ::check(upd_optimizer_prepare_rows(optimizer.optimizer.get(), whole.data(), whole.size(),
                                      rows.data(), rows.size()));
 }
@@ -165,9 +166,9 @@ void ServedStep::apply(size_t) {
 }
 
 std::unique_ptr<ServedStep>
-ServedOptimizer::prepare(const std::map<size_t, SummedGradient> &gradients,
-                         dist::Patience patience) {
-  std::unique_ptr<ServedStep> step(new ServedStep(*this, gradients));
+ServedOptimizer::prepare(const std::map<size_t, SummedGradient> &gradients, dist::Patience patience,
+                         Budget &budget, const worker::v1::Staleness &staleness) {
+  std::unique_ptr<ServedStep> step(new ServedStep(*this, gradients, budget, staleness));
   try {
     if (step->begin(lock, locks, step->places, patience))
       return nullptr;

@@ -6,13 +6,16 @@
 #include "runtime/dist/LockedStep.h"
 #include "runtime/server/GradientContext.h"
 #include "runtime/server/Parameters.h"
+#include "runtime/server/Staleness.h"
 #include "updraft-c/optimizer.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace updraft::server {
@@ -46,9 +49,10 @@ public:
   /// Prepares a step of the parameters that have gradients, and holds their locks and the
   /// optimizer's. Nothing if there are no gradients. Throws InvalidArgument if the step is refused,
   /// NotFound once the optimizer is closed, or Unavailable if a lock isn't free within `patience`.
-  /// The gradients must outlive the result.
+  /// The gradients must outlive the result. `staleness` limits their age; throws Stale.
   std::unique_ptr<ServedStep> prepare(const std::map<size_t, SummedGradient> &gradients,
-                                      dist::Patience patience);
+                                      dist::Patience patience, Budget &budget,
+                                      const worker::v1::Staleness &staleness = {});
   /// Sets hyperparameters of a group and records that, or sets none. Returns the number of the
   /// record. Throws InvalidArgument, NotFound or Unavailable.
   uint64_t setHypers(const worker::v1::SetHyperparametersRequest &request, Recorder &recorder,
@@ -78,6 +82,7 @@ private:
   const std::string code;
   RulePointer rule;
   Parameters params;
+  std::unordered_map<std::string, size_t> positions; ///< in `params`
   dist::StorageLocks locks;
   dist::Lock lock; ///< guards what follows, which also changes only within the recorder's gate
   std::unique_ptr<upd_optimizer, void (*)(upd_optimizer *)> optimizer;
@@ -92,10 +97,13 @@ public:
 
   /// Writes parameters and states. Never fails. Called once, within a ChangeGate::Change.
   void apply() { finish(); }
+  /// The gradients that it applies.
+  const std::map<size_t, SummedGradient> &gradients() const { return limited->byParam(); }
 
 private:
   friend class ServedOptimizer;
-  ServedStep(ServedOptimizer &optimizer, const std::map<size_t, SummedGradient> &gradients);
+  ServedStep(ServedOptimizer &optimizer, const std::map<size_t, SummedGradient> &gradients,
+             Budget &budget, const worker::v1::Staleness &staleness);
 
   bool isRepeated() const override { return false; } // the table of clients knows
   void takeHypers() override { optimizer.requireOpen(); }
@@ -106,8 +114,10 @@ private:
   void abandon(size_t) override {} // the next preparation discards it
 
   ServedOptimizer &optimizer;
-  std::vector<upd_tensor> whole;
-  std::vector<upd_row_grad> rows;
+  const std::map<size_t, SummedGradient> &given;
+  Budget &budget;
+  const worker::v1::Staleness &staleness; ///< used by `begin` alone
+  std::optional<LimitedGradients> limited;
   std::vector<size_t> places;
 };
 

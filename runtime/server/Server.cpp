@@ -50,8 +50,8 @@ uint64_t Server::put(const std::string &name, Tensor tensor) {
   return params.put(name, std::move(tensor), recorder, patience);
 }
 
-std::vector<Tensor> Server::copies(const Parameters &some) {
-  std::vector<Tensor> result = copiesOf(some, memory, patience);
+std::vector<ParameterCopy> Server::copies(const Parameters &some) {
+  std::vector<ParameterCopy> result = copiesOf(some, memory, patience);
   recorder.syncAll(); // so that no value is seen that could be lost
   return result;
 }
@@ -214,7 +214,8 @@ void Server::push(const std::string &name, uint64_t context, const RequestKey &r
   given->add(request, std::move(gradients));
 }
 
-int64_t Server::step(const std::string &name, uint64_t context, const RequestKey &request) {
+int64_t Server::step(const std::string &name, uint64_t context, const RequestKey &request,
+                     const worker::v1::Staleness &staleness) {
   const ClientTable::Request carriedOut(table, request.client);
   return table.once(request, [&] {
     std::shared_ptr<GradientContext> given;
@@ -226,13 +227,14 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
     }
     const auto &gradients = given->sum(memory);
     const auto stepped = static_cast<int64_t>(gradients.size());
-    const std::unique_ptr<ServedStep> prepared = optimizer->prepare(gradients, patience);
+    const std::unique_ptr<ServedStep> prepared =
+        optimizer->prepare(gradients, patience, memory, staleness);
     if (!prepared)
       return stepped;
     uint64_t record = 0;
     {
       const ChangeGate::Change change(recorder.gate);
-      record = recorder.step(name, request, gradients);
+      record = recorder.step(name, request, prepared->gradients());
       table.decide(request, stepped);
       prepared->apply();
     }

@@ -67,7 +67,7 @@ public:
   /// Returns once a record and all before are on the disk.
   void sync(uint64_t record) { recorder.sync(record); }
   /// Copies of their values, all of the same moment.
-  std::vector<Tensor> copies(const Parameters &some);
+  std::vector<ParameterCopy> copies(const Parameters &some);
 
   /// Has no effect if the same request created the optimizer before. Throws AlreadyExists if
   /// another did.
@@ -96,14 +96,16 @@ public:
   void push(const std::string &optimizer, uint64_t context, const RequestKey &request,
             std::vector<Gradient> gradients);
   /// Returns the number of stepped parameters, also if the step was carried out before.
-  int64_t step(const std::string &optimizer, uint64_t context, const RequestKey &request);
+  int64_t step(const std::string &optimizer, uint64_t context, const RequestKey &request,
+               const worker::v1::Staleness &staleness = {});
 
   // A step that either all of some workers apply or none. Needs Durability::Step.
 
   /// Coordinates a step of these workers, of which this is the first. Returns the number of
   /// parameters that all of them have stepped.
   int64_t stepAll(const std::string &optimizer, uint64_t context, const RequestKey &request,
-                  const std::vector<std::string> &workers, Peers &peers);
+                  const std::vector<std::string> &workers, Peers &peers,
+                  const worker::v1::Staleness &staleness = {});
   /// Prepares a step for a coordinator, and holds its locks until it is decided, even if the server
   /// is started again. Returns the number of its parameters.
   int64_t prepare(const Transaction &transaction);

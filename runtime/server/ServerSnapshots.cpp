@@ -192,7 +192,7 @@ void Server::replay(uint64_t number, std::string_view content) {
   case store::v1::Record::kStep: {
     ServedOptimizer &optimizer = *entry(record.step().optimizer()).optimizer;
     const ReadGradients gradients(record.step(), read, optimizer);
-    if (const auto step = optimizer.prepare(gradients.byParam, {}))
+    if (const auto step = optimizer.prepare(gradients.byParam, {}, memory))
       step->apply();
     table.restore({record.step().request().client(), record.step().request().sequence()},
                   static_cast<int64_t>(gradients.byParam.size()));
@@ -262,7 +262,8 @@ void Server::replayPrepare(const store::v1::Prepare &prepare, std::string_view c
                           {step.request().client(), step.request().sequence()},
                           prepare.attempt(),
                           {prepare.workers().begin(), prepare.workers().end()},
-                          prepare.self()};
+                          prepare.self(),
+                          {}};
   std::shared_ptr<Prepared> &place = prepared[transaction.request];
   if (!place) {
     // A copy, because the step may be decided long after it was read.
@@ -278,7 +279,7 @@ void Server::replayPrepare(const store::v1::Prepare &prepare, std::string_view c
     owner->gradients.emplace(read.record.prepare().step(), read, *made->optimizer);
     made->gradients = &owner->gradients->byParam;
     made->owner = std::move(owner);
-    made->step = made->optimizer->prepare(*made->gradients, {});
+    made->step = made->optimizer->prepare(*made->gradients, {}, memory);
     made->isRecorded = true;
     made->isBusy = false;
     place = std::move(made);

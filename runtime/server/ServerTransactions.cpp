@@ -70,7 +70,10 @@ void Server::prepare(Prepared &entry, const Transaction &transaction) {
     }
     entry.gradients = &context->sum(memory);
     entry.owner = std::move(context);
-    entry.step = entry.optimizer->prepare(*entry.gradients, patience);
+    entry.step =
+        entry.optimizer->prepare(*entry.gradients, patience, memory, transaction.staleness);
+    if (entry.step)
+      entry.gradients = &entry.step->gradients();
   }
   uint64_t record = 0;
   {
@@ -171,13 +174,14 @@ Outcome Server::outcome(const RequestKey &request, uint64_t attempt) const {
 //===----------------------------------------------------------------------------------------===//
 
 int64_t Server::stepAll(const std::string &optimizer, uint64_t context, const RequestKey &request,
-                        const std::vector<std::string> &workers, Peers &peers) {
+                        const std::vector<std::string> &workers, Peers &peers,
+                        const worker::v1::Staleness &staleness) {
   if (workers.empty())
     throw Refusal(Reason::InvalidArgument,
                   "a step of all workers names none; the first is the worker that is asked");
   const ClientTable::Request carriedOut(table, request.client);
   return table.once(request, [&] {
-    Transaction transaction{optimizer, context, request, newAttempt(), workers, 0};
+    Transaction transaction{optimizer, context, request, newAttempt(), workers, 0, staleness};
     {
       const std::lock_guard guard(transactions);
       attempts.insert(transaction.attempt);

@@ -4,6 +4,7 @@
 #define UPDRAFT_RUNTIME_SERVER_TRANSACTION_H
 
 #include "runtime/server/GradientContext.h"
+#include "updraft/worker/v1/worker.pb.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,7 @@ struct Transaction {
   uint64_t attempt = 0;
   std::vector<std::string> workers; ///< addresses
   size_t self = 0;                  ///< this worker's position among them
+  worker::v1::Staleness staleness = {};
 };
 
 /// The result of a transaction, as its coordinator records it.

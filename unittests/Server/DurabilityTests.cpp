@@ -45,7 +45,7 @@ protected:
     server().sync(server().put(name, vectorOf(values, server().budget())));
   }
   std::vector<float> valuesAt(const std::string &name) {
-    return valuesOf(server().copies(server().parameters().find({name}))[0]);
+    return valuesOf(server().copies(server().parameters().find({name}))[0].tensor);
   }
   /// Pushes a gradient in a context of its own and steps.
   int64_t step(uint64_t sequence, std::vector<Gradient> gradients) {

@@ -29,7 +29,7 @@ protected:
     return result;
   }
   std::vector<float> valuesAt(const std::string &name) {
-    return valuesOf(server.copies(server.parameters().find({name}))[0]);
+    return valuesOf(server.copies(server.parameters().find({name}))[0].tensor);
   }
 
   std::chrono::steady_clock::time_point now{};
@@ -133,6 +133,29 @@ TEST_F(ServerTest, ConcurrentStepsAreEachAppliedOnce) {
   EXPECT_EQ(statistics.steps, uint64_t(clients * steps));
   EXPECT_EQ(statistics.contexts, 0u);
   EXPECT_EQ(statistics.tensorBytes, 16u);
+}
+
+TEST_F(ServerTest, LimitsTheAgeOfGradients) {
+  server.createOptimizer(request);
+  server.openContext("o", 1, "a");
+  std::vector<Gradient> gradients = gradientOf(0, {2, 4, 6});
+  gradients.push_back(std::move(gradientOf(1, {4})[0]));
+  server.push("o", 1, {"a", 1}, std::move(gradients));
+  updraft::worker::v1::Staleness staleness;
+  (*staleness.mutable_versions())["w"] = 1;
+  staleness.set_most(1);
+  EXPECT_EQ(server.step("o", 1, {"a", 2}, staleness), 2); // of age 0
+  EXPECT_EQ(server.step("o", 1, {"a", 3}, staleness), 2); // of age 1
+  EXPECT_EQ(valuesAt("w"), (std::vector<float>{-1, -2, -3}));
+  EXPECT_EQ(refusalOf(Reason::Stale, [&] { server.step("o", 1, {"a", 4}, staleness); }),
+            "the gradient of `w` is of version 1, and the parameter has version 3; at most 1 "
+            "versions may be between them");
+  EXPECT_EQ(valuesAt("v"), std::vector<float>{3});
+  server.put("w", vectorOf({0, 0, 0}, server.budget())); // now of age 3
+  staleness.set_late(updraft::worker::v1::Staleness::SCALE);
+  EXPECT_EQ(server.step("o", 1, {"a", 4}, staleness), 2);
+  EXPECT_EQ(valuesAt("w"), (std::vector<float>{-0.5, -1, -1.5})); // half of the gradient
+  EXPECT_EQ(valuesAt("v"), std::vector<float>{2});                // which is not limited
 }
 
 TEST_F(ServerTest, ContextsEndWithTheLeasesOfTheirClients) {

@@ -75,7 +75,7 @@ public:
 
 private:
   std::vector<float> valuesAt(const std::string &name) {
-    return valuesOf(server.copies(server.parameters().find({name}))[0]);
+    return valuesOf(server.copies(server.parameters().find({name}))[0].tensor);
   }
   Gradient gradientOf(size_t param, const std::vector<float> &values) {
     return {param, std::nullopt, vectorOf(values, server.budget())};
@@ -138,6 +138,6 @@ TEST(ServerThreadsTest, NoStepIsLostOrDoubledWithAStore) {
   Store store(std::make_unique<SimulatedDisk>(storage), 1);
   Server server(manyRequests(), packagedSgd, std::chrono::steady_clock::now, Durability::Step,
                 &store);
-  EXPECT_EQ(valuesOf(server.copies(server.parameters().find({"shared"}))[0]),
+  EXPECT_EQ(valuesOf(server.copies(server.parameters().find({"shared"}))[0].tensor),
             std::vector<float>(3, static_cast<float>(clients * steps)));
 }

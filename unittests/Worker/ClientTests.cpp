@@ -117,6 +117,25 @@ TEST_F(ClientTest, ReleasesContexts) {
   EXPECT_EQ(other.server.statistics().contexts, 0u);
 }
 
+TEST_F(ClientTest, LimitsTheAgeOfGradients) {
+  Client client = makeClient();
+  put(client, {{"a", {1, 2}}});
+  dist::Optimizer optimizer =
+      client.createOptimizer("o", {textOfRule("sgd")}, {{{"a"}, {{"lr", 1.0}}}});
+  get(client, "a", 2);
+  dist::Context old = optimizer.openContext(), other = optimizer.openContext();
+  Values gradient = {1, 1};
+  old.push({{"a", TensorView(gradient)}});
+  other.push({{"a", TensorView(gradient)}});
+  other.limitAge(0);
+  EXPECT_EQ(other.step(), 1);
+  old.limitAge(0);
+  EXPECT_THAT(messageOf([&] { old.step(); }), HasSubstr("at most 0 versions may be between them"));
+  old.limitAge(0, true);
+  EXPECT_EQ(old.step(), 1);
+  EXPECT_EQ(get(client, "a", 2), (Values{-0.5, 0.5}));
+}
+
 TEST_F(ClientTest, TakesANewNameWhenAWorkerHasForgottenIt) {
   Client client = makeClient("ours");
   put(client, {{"a", {1, 2}}, {"b", {3, 4}}});

@@ -143,3 +143,24 @@ def test_gives_up_when_the_time_is_over(tmp_path):
     with Client([address], timeout=0.3) as client, pytest.raises(WorkersFailedError) as refused:
         client.get(["w"])
     assert refused.value.failures[0].worker == address
+
+
+def test_old_gradients_are_refused_or_scaled(addresses):
+    ones = np.ones(2, np.float32)
+    with Client(addresses) as client:
+        client.put({"w": ones})
+        optimizer = client.optimizer("o", "SGD", [{"params": ["w"], "lr": 1.0}])
+        client.get(["w"])
+        with optimizer.context() as old:
+            old.push({"w": ones})
+            with optimizer.context() as context:
+                context.push({"w": ones})
+                optimizer.step(context, max_age=0)
+            with pytest.raises(WorkersFailedError, match="at most 0 versions") as caught:
+                optimizer.step(old, max_age=0)
+            assert caught.value.failures[0].reason == "stale"
+            assert optimizer.step(old, max_age=0, scale_old=True) == 1
+        assert client.get(["w"])["w"].tolist() == [-0.5, -0.5]
+        with optimizer.context() as context:  # of the version that was just read
+            context.push({"w": ones})
+            assert optimizer.step(context, max_age=0) == 1

@@ -115,13 +115,16 @@ def test_states_have_the_bits_of_this_process(killed):
     with Client([killed.address]) as client:
         client.put({"w": value})
         optimizer = client.optimizer("o", "AdamW", [{"params": ["w"], "lr": 0.01}])
-        pushes = 0
+        timers = []
         for step in range(30):
             gradient = noise.standard_normal(1000).astype(np.float32)
             here.step([gradient])
             if step % 10 == 5:
-                threading.Timer(0.01, killed.kill).start()
-            pushes += stepped(optimizer, gradient)
+                timers.append(threading.Timer(0.01, killed.kill))
+                timers[-1].start()
+            stepped(optimizer, gradient)
+        for timer in timers:
+            timer.join()
         np.testing.assert_array_equal(client.get(["w"])["w"], local[0])
 
 

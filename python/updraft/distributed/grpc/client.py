@@ -74,12 +74,16 @@ class Client:
         for name in names:
             by_worker.setdefault(self._workers.worker_of(name), []).append(name)
 
-        def call(stub: Any, worker: int, timeout: float) -> "dict[str, np.ndarray[Any, Any]]":
+        def call(stub: Any, worker: int, timeout: float) -> Any:
             request = messages.GetParametersRequest(names=by_worker[worker])
             return arrays_from(stub.GetParameters(request, timeout=timeout))
 
         results = self._workers.call_each(by_worker, call)
-        return {name: array for part in results.values() for name, array in part.items()}
+        arrays = {}
+        for part, versions in results.values():
+            arrays |= part
+            self._workers.set_versions(versions)
+        return arrays
 
     def optimizer(
         self,

@@ -4,19 +4,20 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+
+from .tensors import dtype_of
 
 _CHUNK_BYTES = 1 << 20
 
-_TYPES: dict[str, Any] = {
-    "F64": np.dtype(np.float64),
-    "F32": np.dtype(np.float32),
-    "F16": np.dtype(np.float16),
-    "BF16": np.dtype(ml_dtypes.bfloat16),
-    "I64": np.dtype(np.int64),
-    "I8": np.dtype(np.int8),
-    "U8": np.dtype(np.uint8),
+_TYPES = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "I64": "int64",
+    "I8": "int8",
+    "U8": "uint8",
 }
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 
@@ -30,7 +31,7 @@ def arrays_of_file(content: bytes) -> "dict[str, np.ndarray[Any, Any]]":
         if name == "__metadata__":
             continue
         begin, end = (8 + length + offset for offset in entry["data_offsets"])
-        array = np.frombuffer(content[begin:end], _TYPES[entry["dtype"]])
+        array = np.frombuffer(content[begin:end], dtype_of(_TYPES[entry["dtype"]]))
         result[name] = array.reshape(entry["shape"]).copy()
     return result
 
@@ -44,7 +45,7 @@ def file_of_arrays(
     for name, array in arrays.items():
         part = np.ascontiguousarray(array).tobytes()
         header[name] = {
-            "dtype": _NAMES[array.dtype],
+            "dtype": _NAMES[array.dtype.name],
             "shape": array.shape,
             "data_offsets": [offset, offset + len(part)],
         }

@@ -28,6 +28,7 @@ class Context:
 
     def __init__(self, optimizer: "DistributedOptimizer", number: int) -> None:
         self._optimizer = optimizer
+        self._versions = optimizer._workers.versions(optimizer._places)
         self._id = messages.Context(optimizer=optimizer.name, number=number)
         try:
             self._client = self._open()
@@ -64,10 +65,17 @@ class Context:
             self._next_push = 0
             raise ContextLostError(error.failures) from error
 
-    def _step(self, workers: Iterable[int], of_all: Sequence[str]) -> int:
+    def _step(
+        self, workers: Iterable[int], of_all: Sequence[str], staleness: messages.Staleness | None
+    ) -> int:
         if self._unanswered is None:
             self._unanswered = self._next_request()
-        request = messages.StepRequest(context=self._id, request=self._unanswered, workers=of_all)
+        request = messages.StepRequest(
+            context=self._id,
+            request=self._unanswered,
+            workers=of_all,
+            staleness=staleness,
+        )
         answers = self._call_each(
             workers, lambda stub, worker, timeout: stub.Step(request, timeout=timeout)
         )
@@ -233,7 +241,14 @@ class DistributedOptimizer:
         """Opens a context of this client, or one with a number that several clients use."""
         return Context(self, secrets.randbits(63) if number is None else number)
 
-    def step(self, context: Context, *, all_or_none: bool = False) -> int:
+    def step(
+        self,
+        context: Context,
+        *,
+        all_or_none: bool = False,
+        max_age: int | None = None,
+        scale_old: bool = False,
+    ) -> int:
         """Steps with the gradients of a context, on all workers at the same time.
 
         After an error the step can be repeated: a worker that has stepped doesn't step again.
@@ -242,6 +257,10 @@ class DistributedOptimizer:
             context: the gradients.
             all_or_none: whether no worker steps unless all do. The workers need
                 `--durability=step`, and reach each other under the addresses that this client uses.
+            max_age: how often a parameter may have been written since this client read it last
+                before it opened the context. An older gradient refuses the step; its failure has
+                the reason `stale`.
+            scale_old: multiplies older gradients by (max_age + 1) / (age + 1) instead.
 
         Returns:
             The number of parameters that had a gradient.
@@ -253,9 +272,17 @@ class DistributedOptimizer:
         """
         self._send_hypers()
         workers = list(self._group_on)
+        staleness = None
+        if max_age is not None:
+            staleness = messages.Staleness(
+                versions=context._versions,
+                most=max_age,
+                late=messages.Staleness.SCALE if scale_old else messages.Staleness.REFUSE,
+            )
         if not all_or_none:
-            return context._step(workers, [])
-        return context._step(workers[:1], [self._workers.addresses[each] for each in workers])
+            return context._step(workers, [], staleness)
+        addresses = [self._workers.addresses[each] for each in workers]
+        return context._step(workers[:1], addresses, staleness)
 
     def states(self) -> "dict[str, dict[str, np.ndarray[Any, Any]]]":
         """Returns copies of the states and the step count of each parameter that has stepped.

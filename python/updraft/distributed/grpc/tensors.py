@@ -55,7 +55,7 @@ def chunks_of(name: str, array: "np.ndarray[Any, Any]") -> Iterator[messages.Ten
         yield messages.TensorChunk(data=bytes(data[begin : begin + CHUNK_BYTES]))
 
 
-def _dtype_of(name: str) -> "np.dtype[Any]":
+def dtype_of(name: str) -> "np.dtype[Any]":
     if name != "bfloat16":
         return np.dtype(name)
     try:
@@ -67,15 +67,19 @@ def _dtype_of(name: str) -> "np.dtype[Any]":
     return np.dtype(ml_dtypes.bfloat16)
 
 
-def arrays_from(chunks: Iterable[messages.TensorChunk]) -> "dict[str, np.ndarray[Any, Any]]":
-    """Puts arrays together from messages."""
+def arrays_from(
+    chunks: Iterable[messages.TensorChunk],
+) -> "tuple[dict[str, np.ndarray[Any, Any]], dict[str, int]]":
+    """Puts arrays together from messages. Returns them and their versions."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
+    versions: dict[str, int] = {}
     to, received = memoryview(b""), 0
     for chunk in chunks:
         if chunk.HasField("tensor"):
-            array = np.empty(tuple(chunk.tensor.shape), _dtype_of(_NAMES[chunk.tensor.dtype]))
+            array = np.empty(tuple(chunk.tensor.shape), dtype_of(_NAMES[chunk.tensor.dtype]))
             arrays[chunk.tensor.name] = array
+            versions[chunk.tensor.name] = chunk.tensor.version
             to, received = array.reshape(-1).view(np.uint8).data, 0
         to[received : received + len(chunk.data)] = chunk.data
         received += len(chunk.data)
-    return arrays
+    return arrays, versions

@@ -63,6 +63,7 @@ class Workers:
         self._sequence = itertools.count(1)
         self._lock = threading.Lock()
         self._places: dict[str, int] = {}
+        self._versions: dict[str, int] = {}  # of the parameters that were read
         self._loads = [0] * len(self.addresses)
         self._pool = concurrent.futures.ThreadPoolExecutor(len(self.addresses))
 
@@ -158,6 +159,16 @@ class Workers:
                 self._loads[worker] += size
                 result[name] = worker
             return result
+
+    def set_versions(self, versions: Mapping[str, int]) -> None:
+        """Remembers the versions of parameters that were read."""
+        with self._lock:
+            self._versions.update(versions)
+
+    def versions(self, parameters: Iterable[str]) -> dict[str, int]:
+        """Returns the versions of those parameters that were read."""
+        with self._lock:
+            return {name: self._versions[name] for name in parameters if name in self._versions}
 
     def set_places(self, places: Mapping[str, int]) -> None:
         with self._lock:
