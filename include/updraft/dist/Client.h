@@ -103,8 +103,8 @@ public:
   /// the addresses that this client uses.
   int64_t stepAllOrNone();
   /// Limits how often a parameter may have been written since this client read it last before it
-  /// opened the context. Older gradients refuse a step, whose failure has the reason `stale`; or, if
-  /// `scaleOld` is set, they are multiplied by (maxAge + 1) / (age + 1).
+  /// opened the context. Older gradients refuse a step, whose failure has the reason `stale`; or,
+  /// if `scaleOld` is set, they are multiplied by (maxAge + 1) / (age + 1).
   void limitAge(uint64_t maxAge, bool scaleOld = false);
 
 private:
