@@ -39,6 +39,8 @@ if torch:
 
 if os.path.exists(os.path.join(config.updraft_obj_root, "build.ninja")) and shutil.which("ninja"):
     config.available_features.add("ninja")
+if shutil.which("openssl"):
+    config.available_features.add("openssl")
 
 # Those of tools/setup, which are pinned, before those of the machine.
 cuda_folders = (os.path.dirname(config.python_executable), None, "/usr/local/cuda/bin")

@@ -4,6 +4,7 @@
 
 #include "runtime/base/DType.h"
 #include "runtime/client/Lease.h"
+#include "runtime/client/TensorWriter.h"
 #include "runtime/client/Workers.h"
 #include "runtime/messages/TensorMessages.h"
 
@@ -14,6 +15,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <string_view>
 
 using namespace updraft::dist;
 namespace messages = updraft::messages;
@@ -53,14 +55,23 @@ void requireRowMajor(const std::string &name, const TensorView &view) {
   }
 }
 
-template <typename Write>
-bool writeChunks(const std::string &name, const TensorView &view, const Write &write) {
+/// Writes a tensor in chunks. `request` has what the first message needs besides, and is cleared
+/// after that.
+template <typename Request>
+bool writeTensor(TensorWriter &writer, Request &request, const std::string &name,
+                 const TensorView &view) {
   requireRowMajor(name, view);
   proto::TensorInfo info;
   info.set_name(name);
   info.set_dtype(typeOf(name, view.dtype()));
   info.mutable_shape()->Assign(view.shape().begin(), view.shape().end());
-  return messages::writeChunks(info, static_cast<const char *>(view.data()), bytesOf(view), write);
+  return messages::splitIntoChunks(info, static_cast<const char *>(view.data()), bytesOf(view),
+                                   [&](const proto::TensorChunk &chunk, std::string_view data) {
+                                     const bool isWritten = writer.write(
+                                         request, Request::kChunkFieldNumber, chunk, data);
+                                     request.Clear();
+                                     return isWritten;
+                                   });
 }
 
 /// Copies a stream of chunks into the tensors of the caller.
@@ -139,18 +150,16 @@ void Client::put(const std::map<std::string, TensorView> &parameters) {
   for (const auto &[name, worker] : places)
     byWorker[worker].push_back(name);
   connection->workers.callEach(workersOf(byWorker), [&](size_t worker) {
-    return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+    return [&, worker](proto::Worker::Stub &, grpc::ClientContext &context) {
       proto::PutParametersResponse response;
-      auto writer = stub.PutParameters(&context, &response);
+      TensorWriter writer(connection->workers.channel(worker),
+                          "/updraft.worker.v1.Worker/PutParameters", context, response,
+                          connection->workers.memory());
       proto::PutParametersRequest request;
       for (const std::string &name : byWorker.at(worker))
-        if (!writeChunks(name, parameters.at(name), [&](proto::TensorChunk &chunk) {
-              request.mutable_chunk()->Swap(&chunk);
-              return writer->Write(request);
-            }))
-          break; // Finish says why
-      writer->WritesDone();
-      return writer->Finish();
+        if (!writeTensor(writer, request, name, parameters.at(name)))
+          break; // finish says why
+      return writer.finish();
     };
   });
   connection->workers.setPlaces(places);
@@ -374,9 +383,11 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
     state->pushes.push_back(state->nextRequest());
   const proto::RequestId id = state->pushes[state->nextPush++];
   state->check(state->workers().failuresOfEach(workersOf(byWorker), [&](size_t worker) {
-    return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+    return [&, worker](proto::Worker::Stub &, grpc::ClientContext &context) {
       proto::PushGradientsResponse response;
-      auto writer = stub.PushGradients(&context, &response);
+      TensorWriter writer(state->workers().channel(worker),
+                          "/updraft.worker.v1.Worker/PushGradients", context, response,
+                          state->workers().memory());
       proto::PushGradientsRequest request;
       *request.mutable_context() = state->id();
       *request.mutable_request() = id;
@@ -389,19 +400,13 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
           const size_t count = std::min(rowsPerMessage, gradient.rows.size() - begin);
           request.mutable_rows()->mutable_indices()->Assign(
               first, first + static_cast<std::ptrdiff_t>(count));
-          writer->Write(request);
+          writer.write(request);
           request.Clear();
         }
-        if (!writeChunks(name, gradient.values, [&](proto::TensorChunk &chunk) {
-              request.mutable_chunk()->Swap(&chunk);
-              const bool isWritten = writer->Write(request);
-              request.Clear();
-              return isWritten;
-            }))
-          break; // Finish says why
+        if (!writeTensor(writer, request, name, gradient.values))
+          break; // finish says why
       }
-      writer->WritesDone();
-      return writer->Finish();
+      return writer.finish();
     };
   }));
 }

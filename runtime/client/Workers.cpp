@@ -41,15 +41,14 @@ Workers::Workers(ClientOptions given) : options(std::move(given)), loads(options
     grpc::ChannelArguments arguments;
     // A worker's limit protects the worker. Chunks of parameters are smaller.
     arguments.SetMaxReceiveMessageSize(-1);
-    stubs.push_back(proto::Worker::NewStub(
-        grpc::CreateCustomChannel(address, credentialsOf(options), arguments)));
+    channels.push_back(grpc::CreateCustomChannel(address, credentialsOf(options), arguments));
+    stubs.push_back(proto::Worker::NewStub(channels.back()));
   }
 }
 
 /// Waits longer each time, and not always equally long, so that clients don't all return at once.
 std::pair<grpc::Status, std::string> Workers::callRepeatedly(size_t worker, const Call &call) {
   const auto end = std::chrono::system_clock::now() + options.timeout;
-  std::minstd_rand random(std::random_device{}());
   std::chrono::milliseconds longest(50);
   for (;;) {
     grpc::ClientContext context;
@@ -63,6 +62,7 @@ std::pair<grpc::Status, std::string> Workers::callRepeatedly(size_t worker, cons
                           ? std::string()
                           : std::string(reason->second.data(), reason->second.size())};
     }
+    std::random_device random; // only now, because most calls need none
     const std::chrono::milliseconds wait(
         std::uniform_int_distribution<int64_t>(longest.count() / 2, longest.count())(random));
     if (std::chrono::system_clock::now() + wait >= end)

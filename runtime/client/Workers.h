@@ -3,6 +3,7 @@
 #ifndef UPDRAFT_RUNTIME_CLIENT_WORKERS_H
 #define UPDRAFT_RUNTIME_CLIENT_WORKERS_H
 
+#include "runtime/client/TensorWriter.h"
 #include "updraft/dist/Client.h"
 #include "updraft/worker/v1/worker.grpc.pb.h"
 
@@ -22,8 +23,6 @@
 
 namespace updraft::dist {
 
-namespace proto = worker::v1;
-
 /// Thread-safe.
 class Workers {
 public:
@@ -33,6 +32,8 @@ public:
   size_t size() const { return stubs.size(); }
   const std::string &address(size_t worker) const { return options.workers[worker]; }
   proto::Worker::Stub &stub(size_t worker) { return *stubs[worker]; }
+  grpc::Channel &channel(size_t worker) { return *channels[worker]; }
+  MessageMemory &memory() { return *messageMemory; }
   /// Adds the token to a request.
   void authorize(grpc::ClientContext &context) const {
     if (!options.token.empty())
@@ -66,6 +67,8 @@ private:
   void learnPlaces();
 
   const ClientOptions options;
+  const std::shared_ptr<MessageMemory> messageMemory = std::make_shared<MessageMemory>();
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
   std::vector<std::unique_ptr<proto::Worker::Stub>> stubs;
   std::atomic<uint64_t> sequence = 0;
   std::mutex mutex;

@@ -32,20 +32,23 @@ void TensorReader::start(const v1::TensorInfo &info) {
   isWithin = true;
 }
 
-void TensorReader::read(const v1::TensorChunk &chunk) {
+void TensorReader::read(const v1::TensorChunk &chunk) { read(chunk, {chunk.data()}); }
+
+void TensorReader::read(const v1::TensorChunk &chunk, const std::vector<std::string_view> &data) {
   if (chunk.has_tensor())
     start(chunk.tensor());
   if (!isWithin)
     throw Refusal(Reason::InvalidArgument,
                   "a chunk belongs to no tensor: the first chunk of each tensor names it");
-  const std::string &data = chunk.data();
-  if (data.size() > tensor.bytes() - received)
-    throw Refusal(Reason::InvalidArgument,
-                  fmt::format("tensor `{}` is {}, which is {} bytes, but more came", name,
-                              server::textOf(tensor.dtype(), tensor.shape()), tensor.bytes()));
-  if (!data.empty())
-    std::memcpy(tensor.data() + received, data.data(), data.size());
-  received += data.size();
+  for (std::string_view part : data) {
+    if (part.size() > tensor.bytes() - received)
+      throw Refusal(Reason::InvalidArgument,
+                    fmt::format("tensor `{}` is {}, which is {} bytes, but more came", name,
+                                server::textOf(tensor.dtype(), tensor.shape()), tensor.bytes()));
+    if (!part.empty())
+      std::memcpy(tensor.data() + received, part.data(), part.size());
+    received += part.size();
+  }
   if (received == tensor.bytes()) {
     isWithin = false;
     taken(name, std::move(tensor));

@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace updraft::worker {
 
@@ -22,6 +24,8 @@ public:
   TensorReader(server::Budget &budget, Taken taken) : budget(budget), taken(std::move(taken)) {}
 
   void read(const v1::TensorChunk &chunk);
+  /// The same for a chunk whose data is elsewhere, in parts.
+  void read(const v1::TensorChunk &chunk, const std::vector<std::string_view> &data);
   /// Throws if the last tensor is incomplete.
   void finish() const;
 

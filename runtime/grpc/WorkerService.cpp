@@ -3,12 +3,15 @@
 #include "runtime/grpc/WorkerService.h"
 
 #include "runtime/grpc/Answer.h"
+#include "runtime/grpc/SlicedMessage.h"
 #include "runtime/grpc/TensorStream.h"
 #include "runtime/messages/TensorMessages.h"
 #include "runtime/server/Refusal.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/support/method_handler.h>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -29,7 +32,54 @@ void requireWhole(const grpc::ServerContext &context) {
     throw Refusal(Reason::Aborted, "the client cancelled the request, or its deadline has passed");
 }
 
+/// Reads a stream of requests, each of which has a TensorChunk.
+template <typename Request> class RequestStream {
+public:
+  explicit RequestStream(grpc::ServerReader<grpc::ByteBuffer> &messages) : messages(messages) {}
+
+  /// Returns false at the end. Throws InvalidArgument.
+  bool next() {
+    if (!messages.Read(&bytes))
+      return false;
+    if (!sliced.parse(bytes, Request::kChunkFieldNumber, message))
+      throw Refusal(Reason::InvalidArgument,
+                    fmt::format("a message isn't a {}", message.GetTypeName()));
+    return true;
+  }
+  /// The data of its chunk isn't set.
+  const Request &request() const { return message; }
+  void read(TensorReader &reader) const { reader.read(message.chunk(), sliced.data()); }
+
+private:
+  grpc::ServerReader<grpc::ByteBuffer> &messages;
+  grpc::ByteBuffer bytes;
+  SlicedMessage sliced;
+  Request message;
+};
+
 } // namespace
+
+/// Replaces the handler of a method that streams requests.
+template <typename Response>
+void WorkerService::takeBytes(const char *method,
+                              grpc::Status (WorkerService::*handler)(grpc::ServerContext &,
+                                                                     Messages &)) {
+  const auto *service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
+      v1::Worker::service_full_name());
+  MarkMethodStreamed(
+      service->FindMethodByName(method)->index(),
+      new grpc::internal::ClientStreamingHandler<WorkerService, grpc::ByteBuffer, Response>(
+          [handler](WorkerService *self, grpc::ServerContext *context, Messages *messages,
+                    Response *) { return (self->*handler)(*context, *messages); },
+          this));
+}
+
+WorkerService::WorkerService(server::Server &server, server::Peers &peers, const Access &access,
+                             Identity identity)
+    : server(server), peers(peers), access(access), identity(std::move(identity)) {
+  takeBytes<v1::PutParametersResponse>("PutParameters", &WorkerService::putParameters);
+  takeBytes<v1::PushGradientsResponse>("PushGradients", &WorkerService::pushGradients);
+}
 
 grpc::Status WorkerService::Describe(grpc::ServerContext *, const v1::DescribeRequest *,
                                      v1::DescribeResponse *response) {
@@ -59,19 +109,17 @@ grpc::Status WorkerService::KeepAlive(grpc::ServerContext *context,
   });
 }
 
-grpc::Status WorkerService::PutParameters(grpc::ServerContext *context,
-                                          grpc::ServerReader<v1::PutParametersRequest> *requests,
-                                          v1::PutParametersResponse *) {
-  return answer(*context, [&] {
-    access.require(*context, Role::Admin, "");
+grpc::Status WorkerService::putParameters(grpc::ServerContext &context, Messages &messages) {
+  return answer(context, [&] {
+    access.require(context, Role::Admin, "");
     uint64_t record = 0;
     TensorReader reader(server.budget(), [&](const std::string &name, server::Tensor tensor) {
       record = server.put(name, std::move(tensor));
     });
-    v1::PutParametersRequest request;
-    while (requests->Read(&request))
-      reader.read(request.chunk());
-    requireWhole(*context);
+    RequestStream<v1::PutParametersRequest> requests(messages);
+    while (requests.next())
+      requests.read(reader);
+    requireWhole(context);
     reader.finish();
     server.sync(record);
   });
@@ -186,15 +234,14 @@ grpc::Status WorkerService::OpenContext(grpc::ServerContext *context,
   });
 }
 
-grpc::Status WorkerService::PushGradients(grpc::ServerContext *context,
-                                          grpc::ServerReader<v1::PushGradientsRequest> *requests,
-                                          v1::PushGradientsResponse *) {
-  return answer(*context, [&] {
-    v1::PushGradientsRequest message;
-    if (!requests->Read(&message))
+grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages &messages) {
+  return answer(context, [&] {
+    RequestStream<v1::PushGradientsRequest> requests(messages);
+    if (!requests.next())
       throw Refusal(Reason::InvalidArgument, "the stream of gradients is empty");
+    const v1::PushGradientsRequest &message = requests.request();
     const v1::Context into = message.context();
-    access.require(*context, Role::Trainer, into.optimizer());
+    access.require(context, Role::Trainer, into.optimizer());
     const server::RequestKey request = keyOf(message.request());
     const server::ClientTable::Request carriedOut(server.clients(), request.client);
     server::Budget &budget = carriedOut.budget();
@@ -221,9 +268,9 @@ grpc::Status WorkerService::PushGradients(grpc::ServerContext *context,
         rows->insert(rows->end(), indices.begin(), indices.end());
       }
       if (message.has_chunk())
-        reader.read(message.chunk());
-    } while (requests->Read(&message));
-    requireWhole(*context);
+        requests.read(reader);
+    } while (requests.next());
+    requireWhole(context);
     reader.finish();
     if (rows)
       throw Refusal(Reason::InvalidArgument, "there are rows without a gradient");

@@ -7,6 +7,9 @@
 #include "runtime/server/Server.h"
 #include "updraft/worker/v1/worker.grpc.pb.h"
 
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/sync_stream.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -24,8 +27,7 @@ struct Identity {
 class WorkerService final : public v1::Worker::Service {
 public:
   WorkerService(server::Server &server, server::Peers &peers, const Access &access,
-                Identity identity)
-      : server(server), peers(peers), access(access), identity(std::move(identity)) {}
+                Identity identity);
 
 private:
   grpc::Status Describe(grpc::ServerContext *context, const v1::DescribeRequest *request,
@@ -34,9 +36,6 @@ private:
                         v1::RegisterResponse *response) override;
   grpc::Status KeepAlive(grpc::ServerContext *context, const v1::KeepAliveRequest *request,
                          v1::KeepAliveResponse *response) override;
-  grpc::Status PutParameters(grpc::ServerContext *context,
-                             grpc::ServerReader<v1::PutParametersRequest> *requests,
-                             v1::PutParametersResponse *response) override;
   grpc::Status GetParameters(grpc::ServerContext *context, const v1::GetParametersRequest *request,
                              grpc::ServerWriter<v1::TensorChunk> *chunks) override;
   grpc::Status ListParameters(grpc::ServerContext *context,
@@ -58,9 +57,6 @@ private:
                          v1::PutStatesResponse *response) override;
   grpc::Status OpenContext(grpc::ServerContext *context, const v1::OpenContextRequest *request,
                            v1::OpenContextResponse *response) override;
-  grpc::Status PushGradients(grpc::ServerContext *context,
-                             grpc::ServerReader<v1::PushGradientsRequest> *requests,
-                             v1::PushGradientsResponse *response) override;
   grpc::Status Step(grpc::ServerContext *context, const v1::StepRequest *request,
                     v1::StepResponse *response) override;
   grpc::Status ReleaseContext(grpc::ServerContext *context,
@@ -70,6 +66,14 @@ private:
                             v1::TakeSnapshotResponse *response) override;
   grpc::Status GetStatistics(grpc::ServerContext *context, const v1::GetStatisticsRequest *request,
                              v1::GetStatisticsResponse *response) override;
+
+  // Methods whose messages have tensors take bytes, so that tensors are copied once.
+  using Messages = grpc::ServerReader<grpc::ByteBuffer>;
+  grpc::Status putParameters(grpc::ServerContext &context, Messages &messages);
+  grpc::Status pushGradients(grpc::ServerContext &context, Messages &messages);
+  template <typename Response>
+  void takeBytes(const char *method,
+                 grpc::Status (WorkerService::*handler)(grpc::ServerContext &, Messages &));
 
   server::Server &server;
   server::Peers &peers;

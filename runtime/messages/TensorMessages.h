@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace updraft::messages {
@@ -28,24 +29,33 @@ worker::v1::TensorInfo infoOf(const std::string &name, upd_dtype dtype,
 /// 0 for an unknown type. The shape must be one that memory can hold.
 size_t bytesOf(const worker::v1::TensorInfo &info);
 
-/// Calls `write` with the chunks of a tensor, which may move from them. Stops and returns false if
-/// it returns false.
+/// Calls `write` with the chunks of a tensor, without their data, and with the data. Stops and
+/// returns false if it returns false.
 template <typename Write>
-bool writeChunks(const worker::v1::TensorInfo &info, const char *data, size_t bytes,
-                 const Write &write, size_t most = chunkBytes) {
+bool splitIntoChunks(const worker::v1::TensorInfo &info, const char *data, size_t bytes,
+                     const Write &write, size_t most = chunkBytes) {
   worker::v1::TensorChunk chunk;
   *chunk.mutable_tensor() = info;
   for (size_t sent = 0;;) {
     const size_t count = std::min(most, bytes - sent);
-    if (count != 0)
-      chunk.set_data(data + sent, count);
-    if (!write(chunk))
+    if (!write(chunk, count == 0 ? std::string_view() : std::string_view(data + sent, count)))
       return false;
     sent += count;
     if (sent == bytes)
       return true;
     chunk.clear_tensor();
   }
+}
+
+/// The same with the data in the chunks.
+template <typename Write>
+bool writeChunks(const worker::v1::TensorInfo &info, const char *data, size_t bytes,
+                 const Write &write, size_t most = chunkBytes) {
+  const auto writeWhole = [&](worker::v1::TensorChunk &chunk, std::string_view part) {
+    chunk.mutable_data()->assign(part);
+    return write(chunk);
+  };
+  return splitIntoChunks(info, data, bytes, writeWhole, most);
 }
 
 } // namespace updraft::messages

@@ -36,6 +36,33 @@ void Budget::State::release(size_t bytes) {
     whole->release(bytes);
 }
 
+void Budget::State::shrinkPool() {
+  size_t free = 0;
+  {
+    const std::lock_guard guard(mutex);
+    free = limit - reserved;
+  }
+  pool.shrink(free);
+}
+
+Budget::Reservation Budget::reserve(size_t bytes, const std::string &what) {
+  state->reserve(bytes, what);
+  Reservation reservation(state, bytes);
+  state->root().shrinkPool();
+  return reservation;
+}
+
+Budget::Memory Budget::allocate(size_t bytes, const std::string &what) {
+  state->reserve(bytes, what);
+  Reservation reservation(state, bytes);
+  State &root = state->root();
+  runtime::StateArena arena = root.pool.take(bytes);
+  root.shrinkPool(); // only now, since it may free what was taken
+  if (!arena.data())
+    arena = runtime::StateArena::allocate(bytes);
+  return {std::move(reservation), std::move(arena)};
+}
+
 size_t Budget::used() const {
   const std::lock_guard guard(state->mutex);
   return state->reserved;

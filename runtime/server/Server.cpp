@@ -176,6 +176,9 @@ void Server::registerClient(const std::string &name) {
   recorder.sync(record);
 }
 
+/// How long freed memory is kept for other tensors: longer than most steps take.
+static constexpr std::chrono::seconds keptFor{60};
+
 void Server::freeEnded() {
   std::vector<OpenContext> freed; // after the mutex is unlocked
   {
@@ -193,6 +196,7 @@ void Server::freeEnded() {
           context = entry.contexts.erase(context);
         }
   }
+  memory.freeUnused(keptFor);
   const ChangeGate::Change change(recorder.gate);
   try {
     table.forgetEnded([&](const std::string &name) { recorder.forgetClient(name); });

@@ -89,7 +89,7 @@ public:
   ClientTable &clients() { return table; }
   void registerClient(const std::string &name);
   /// Frees contexts of clients whose leases have ended, and forgets such clients when their answers
-  /// are old. Called every few seconds.
+  /// are old. Frees memory that is kept for tensors and unused. Called every few seconds.
   void freeEnded();
 
   /// Adds all of the gradients or, on a refusal, none.

@@ -47,7 +47,7 @@ size_t updraft::server::bytesOf(upd_dtype dtype, const Shape &shape, const std::
 
 Tensor::Tensor(upd_dtype dtype, Shape shape, Budget &budget, const std::string &what)
     : type(dtype), dimensions(std::move(shape)), count(elementsOf(dimensions, what)),
-      reservation(budget.reserve(bytes(), what)), memory(runtime::StateArena::allocate(bytes())) {
+      memory(budget.allocate(bytes(), what)) {
   if (bytes() != 0 && !memory.data())
     throw Refusal(Reason::ResourceExhausted,
                   fmt::format("the machine has no memory for {}, of {} bytes", what, bytes()));

@@ -3,7 +3,6 @@
 #ifndef UPDRAFT_RUNTIME_SERVER_TENSOR_H
 #define UPDRAFT_RUNTIME_SERVER_TENSOR_H
 
-#include "runtime/optimizer/StateArena.h"
 #include "runtime/server/Budget.h"
 #include "updraft-c/types.h"
 
@@ -28,7 +27,7 @@ size_t bytesOf(upd_dtype dtype, const Shape &shape, const std::string &what);
 class Tensor {
 public:
   Tensor() = default;
-  /// Zeros. Throws ResourceExhausted if the budget or the machine has too little memory.
+  /// With any values. Throws ResourceExhausted if the budget or the machine has too little memory.
   Tensor(upd_dtype dtype, Shape shape, Budget &budget, const std::string &what);
   Tensor(Tensor &&) noexcept = default;
   Tensor &operator=(Tensor &&) noexcept = default;
@@ -45,8 +44,7 @@ private:
   upd_dtype type = UPD_F32;
   Shape dimensions;
   int64_t count = 0;
-  Budget::Reservation reservation;
-  runtime::StateArena memory;
+  Budget::Memory memory;
 };
 
 } // namespace updraft::server

@@ -37,7 +37,7 @@ struct Work {
   std::string description;
   std::function<std::vector<Row>(const BenchOptions &)> run;
   /// The work runs only if this group is named on the command line: it takes long and needs
-  /// BenchOptions::python. If empty, the work runs by default.
+  /// BenchOptions::python or updraft-worker. If empty, the work runs by default.
   std::string group = {};
 };
 
@@ -51,12 +51,17 @@ std::vector<Work> linkedWorks();
 std::vector<Work> pythonStepWorks();
 std::vector<Work> pythonProcessWorks();
 std::vector<Work> distributedWorks();
+/// Only in builds with UPDRAFT_BUILD_WORKER.
+std::vector<Work> grpcWorks();
 
 /// The main function of the fresh process that compileWorks starts: compiles `ruleFile` with the
 /// cache in `cacheDir` (may be empty) and prints the milliseconds.
 int compileProbe(const std::string &ruleFile, const std::string &cacheDir);
 /// Does the same for PTX.
 int ptxProbe(const std::string &ruleFile);
+/// The main function of the process that grpcWorks starts: PlainStream.h, from the number of bytes
+/// and the folder of certificates.
+int plainStreamProbe(const std::vector<std::string> &arguments);
 
 } // namespace updraft::bench
 

@@ -30,15 +30,24 @@ Examples:
   updraft-bench --json out.json adamw-1x50M compile-adamw
   updraft-bench python                        every work in Python, with the bounds
   updraft-bench distributed                   steps of a worker's parameters, and empty calls
+  updraft-bench grpc                          updraft-worker: steps, pushes, durable steps
   updraft-bench --quick                       small sizes: only shows that it works
 
 Exit codes: 0 success, 1 a work failed, 2 a file could not be written, 100 and above an error in the
 command line.)";
 
+/// Their works run only if they are named.
+constexpr const char *groups[] = {"python", "distributed",
+#if UPDRAFT_BENCH_GRPC
+                                  "grpc"
+#endif
+};
+
 struct Options {
   BenchOptions bench;
   std::vector<std::string> works;
   std::string json, svg, python, jax, probeFile, probeCache, ptxProbeFile;
+  std::vector<std::string> plainStream;
 };
 
 std::vector<Work> allWorks() {
@@ -46,6 +55,10 @@ std::vector<Work> allWorks() {
   for (auto more : {rowWorks(), interfaceWorks(), linkedWorks(), packageWorks(), threadWorks(),
                     compileWorks(), pythonStepWorks(), pythonProcessWorks(), distributedWorks()})
     std::move(more.begin(), more.end(), std::back_inserter(works));
+#if UPDRAFT_BENCH_GRPC
+  for (Work &work : grpcWorks())
+    works.push_back(std::move(work));
+#endif
   return works;
 }
 
@@ -63,13 +76,13 @@ std::vector<Work> chosenWorks(const std::vector<std::string> &names) {
 }
 
 void addOptions(CLI::App &app, Options &options) {
-  std::string list = "Works to run (default: all but the Python and distributed ones):";
+  std::string list = "Works to run (default: all but the groups at the end):";
   std::vector<std::string> names;
   for (const Work &work : allWorks()) {
     names.push_back(work.name);
     list += fmt::format("\n  {:<34}{}", work.name, work.description);
   }
-  for (const char *group : {"python", "distributed"}) {
+  for (const char *group : groups) {
     names.emplace_back(group);
     list += fmt::format("\n  {:<34}every work whose name begins with `{}-`", group, group);
   }
@@ -95,6 +108,9 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_option("--compile-probe", options.probeFile, "")->group("");
   app.add_option("--probe-cache", options.probeCache, "")->group("");
   app.add_option("--ptx-probe", options.ptxProbeFile, "")->group("");
+#if UPDRAFT_BENCH_GRPC
+  app.add_option("--plain-stream", options.plainStream, "")->group("")->expected(2);
+#endif
 }
 
 int run(const Options &options, const std::vector<Work> &works) {
@@ -131,6 +147,10 @@ int main(int argc, char **argv) {
       return compileProbe(options.probeFile, options.probeCache);
     if (!options.ptxProbeFile.empty())
       return ptxProbe(options.ptxProbeFile);
+#if UPDRAFT_BENCH_GRPC
+    if (!options.plainStream.empty())
+      return plainStreamProbe(options.plainStream);
+#endif
     checkWritable(options.json);
     checkWritable(options.svg);
     options.bench.self = std::filesystem::read_symlink("/proc/self/exe");

@@ -10,6 +10,7 @@
 #include "SnapshotSchedule.h"
 #include "Upkeep.h"
 #include "Verification.h"
+#include "runtime/grpc/FreedMemory.h"
 #include "runtime/package/Package.h"
 #include "runtime/server/Server.h"
 #include "runtime/store/FolderDisk.h"
@@ -226,6 +227,7 @@ int run(const Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
+  keepFreedMemory();
   CLI::App app(
       "A parameter server: applies compiled optimizer rules to the parameters that it holds, "
       "for clients on gRPC.");
