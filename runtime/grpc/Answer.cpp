@@ -6,6 +6,7 @@
 
 #include <exception>
 #include <new>
+#include <string>
 
 using namespace updraft;
 using server::Reason;
@@ -57,6 +58,9 @@ static const char *detailOf(Reason reason) {
   }
 }
 
+/// gRPC refuses the metadata of longer ones.
+static constexpr size_t longestMessage = 2048;
+
 grpc::Status worker::answer(grpc::ServerContext &context, const std::function<void()> &work) {
   try {
     work();
@@ -64,7 +68,7 @@ grpc::Status worker::answer(grpc::ServerContext &context, const std::function<vo
   } catch (const Refusal &refusal) {
     if (const char *detail = detailOf(refusal.reason()))
       context.AddTrailingMetadata("updraft-reason", detail);
-    return {codeOf(refusal.reason()), refusal.what()};
+    return {codeOf(refusal.reason()), std::string(refusal.what()).substr(0, longestMessage)};
   } catch (const std::bad_alloc &) {
     return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the machine has too little memory"};
   } catch (const std::exception &error) {

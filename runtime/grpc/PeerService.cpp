@@ -7,6 +7,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <fmt/format.h>
+
 using namespace updraft;
 using namespace updraft::worker;
 using server::Outcome;
@@ -21,6 +23,8 @@ grpc::Status PeerService::Prepare(grpc::ServerContext *context, const v1::Prepar
                                   v1::PrepareResponse *response) {
   return answer(*context, [&] {
     access.require(*context, Role::Peer, "");
+    if (request->self() == 0 || static_cast<int>(request->self()) >= request->workers().size())
+      throw Refusal(Reason::InvalidArgument, "the worker is not one that the coordinator names");
     response->set_stepped(server.prepare({request->context().optimizer(),
                                           request->context().number(),
                                           keyOf(request->request()),
@@ -36,6 +40,14 @@ grpc::Status PeerService::Decide(grpc::ServerContext *context, const v1::DecideR
   return answer(*context, [&] {
     access.require(*context, Role::Peer, "");
     server.decide({keyOf(request->request()), request->attempt(), request->commit(), 0, {}});
+  });
+}
+
+grpc::Status PeerService::Identify(grpc::ServerContext *context, const v1::IdentifyRequest *,
+                                   v1::IdentifyResponse *response) {
+  return answer(*context, [&] {
+    access.require(*context, Role::Peer, "");
+    response->set_epoch(epoch);
   });
 }
 
@@ -69,20 +81,46 @@ static v1::RequestId idOf(const server::RequestKey &request) {
   return result;
 }
 
+/// The connections that are kept.
+static constexpr size_t mostPeers = 1000;
+
 v1::Peer::Stub &PeerChannels::stub(const std::string &worker) {
+  if (options.allowed && !options.allowed->contains(worker))
+    throw Refusal(Reason::FailedPrecondition,
+                  fmt::format("`{}` is not an address in this worker's --peers", worker));
   const std::lock_guard guard(mutex);
   std::unique_ptr<v1::Peer::Stub> &place = stubs[worker];
+  if (!place && stubs.size() > mostPeers) {
+    stubs.erase(worker);
+    throw Refusal(Reason::ResourceExhausted, "clients have named too many workers");
+  }
   if (!place)
-    place = v1::Peer::NewStub(grpc::CreateChannel(worker, credentials));
+    place = v1::Peer::NewStub(grpc::CreateChannel(worker, options.credentials));
   return *place;
+}
+
+bool PeerChannels::isSelf(const std::string &worker) {
+  {
+    const std::lock_guard guard(mutex);
+    if (self == worker)
+      return true;
+  }
+  v1::IdentifyResponse response;
+  call(
+      [&](grpc::ClientContext &context) { return stub(worker).Identify(&context, {}, &response); });
+  if (response.epoch() != options.epoch)
+    return false;
+  const std::lock_guard guard(mutex);
+  self = worker;
+  return true;
 }
 
 /// Calls a method. Throws the other worker's refusal.
 void PeerChannels::call(const std::function<grpc::Status(grpc::ClientContext &)> &method) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + timeout);
-  if (!token.empty())
-    context.AddMetadata("authorization", "Bearer " + token);
+  context.set_deadline(std::chrono::system_clock::now() + options.timeout);
+  if (!options.token.empty())
+    context.AddMetadata("authorization", "Bearer " + options.token);
   const grpc::Status status = method(context);
   if (status.ok())
     return;

@@ -14,6 +14,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -22,7 +24,8 @@ namespace updraft::worker {
 /// Carries out the requests of other workers. Thread-safe. The references outlive it.
 class PeerService final : public v1::Peer::Service {
 public:
-  PeerService(server::Server &server, const Access &access) : server(server), access(access) {}
+  PeerService(server::Server &server, const Access &access, uint64_t epoch)
+      : server(server), access(access), epoch(epoch) {}
 
 private:
   grpc::Status Prepare(grpc::ServerContext *context, const v1::PrepareRequest *request,
@@ -32,18 +35,31 @@ private:
   grpc::Status GetOutcome(grpc::ServerContext *context, const v1::GetOutcomeRequest *request,
                           v1::GetOutcomeResponse *response) override;
 
+  grpc::Status Identify(grpc::ServerContext *context, const v1::IdentifyRequest *request,
+                        v1::IdentifyResponse *response) override;
+
   server::Server &server;
   const Access &access;
+  const uint64_t epoch;
 };
 
-/// Connections to other workers, by their addresses. A failed call throws Unavailable.
+/// How a worker reaches others.
+struct PeerOptions {
+  uint64_t epoch = 0;                      ///< its own
+  std::chrono::milliseconds timeout{5000}; ///< of a call
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  std::string token; ///< sent with each call, unless it is empty
+  /// The addresses that clients may name. Without them, any may be named.
+  std::optional<std::set<std::string>> allowed;
+};
+
+/// Connections to other workers, by their addresses. A failed call throws Unavailable. An address
+/// that isn't allowed throws FailedPrecondition.
 class PeerChannels final : public server::Peers {
 public:
-  /// `timeout` is that of a call. A token is sent with each, unless it is empty.
-  PeerChannels(std::chrono::milliseconds timeout,
-               std::shared_ptr<grpc::ChannelCredentials> credentials, std::string token = "")
-      : timeout(timeout), credentials(std::move(credentials)), token(std::move(token)) {}
+  explicit PeerChannels(PeerOptions options) : options(std::move(options)) {}
 
+  bool isSelf(const std::string &worker) override;
   int64_t prepare(const std::string &worker, const server::Transaction &transaction) override;
   void decide(const std::string &worker, const server::Decision &decision) override;
   server::Outcome outcome(const std::string &worker, const server::RequestKey &request,
@@ -53,11 +69,10 @@ private:
   v1::Peer::Stub &stub(const std::string &worker);
   void call(const std::function<grpc::Status(grpc::ClientContext &)> &method);
 
-  const std::chrono::milliseconds timeout;
-  const std::shared_ptr<grpc::ChannelCredentials> credentials;
-  const std::string token;
+  const PeerOptions options;
   std::mutex mutex;
   std::map<std::string, std::unique_ptr<v1::Peer::Stub>> stubs;
+  std::string self; ///< an address of this worker, once it is known
 };
 
 } // namespace updraft::worker

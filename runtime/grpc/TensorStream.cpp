@@ -3,6 +3,7 @@
 #include "runtime/grpc/TensorStream.h"
 
 #include "runtime/messages/TensorMessages.h"
+#include "runtime/server/Names.h"
 #include "runtime/server/Refusal.h"
 
 #include <cstring>
@@ -12,6 +13,9 @@ using namespace updraft;
 using namespace updraft::worker;
 using server::Reason;
 using server::Refusal;
+
+/// As many as files of tensors may have.
+static constexpr int mostDimensions = 64;
 
 static upd_dtype typeOf(const v1::TensorInfo &info) {
   if (const auto dtype = messages::typeOf(info.dtype()))
@@ -23,8 +27,11 @@ static upd_dtype typeOf(const v1::TensorInfo &info) {
 
 void TensorReader::start(const v1::TensorInfo &info) {
   finish();
-  if (info.name().empty())
-    throw Refusal(Reason::InvalidArgument, "a tensor has no name");
+  server::checkName(info.name(), "the name of a tensor");
+  if (info.shape().size() > mostDimensions)
+    throw Refusal(Reason::InvalidArgument,
+                  fmt::format("tensor `{}` has {} dimensions; a worker takes at most {}",
+                              info.name(), info.shape().size(), mostDimensions));
   name = info.name();
   tensor = server::Tensor(typeOf(info), {info.shape().begin(), info.shape().end()}, budget,
                           fmt::format("tensor `{}`", name));

@@ -81,12 +81,14 @@ WorkerService::WorkerService(server::Server &server, server::Peers &peers, const
   takeBytes<v1::PushGradientsResponse>("PushGradients", &WorkerService::pushGradients);
 }
 
-grpc::Status WorkerService::Describe(grpc::ServerContext *, const v1::DescribeRequest *,
+grpc::Status WorkerService::Describe(grpc::ServerContext *context, const v1::DescribeRequest *,
                                      v1::DescribeResponse *response) {
-  response->set_version(identity.version);
-  response->set_epoch(identity.epoch);
-  response->set_largest_message_bytes(identity.largestMessage);
-  return grpc::Status::OK;
+  return answer(*context, [&] {
+    access.require(*context, Role::Reader, "");
+    response->set_version(identity.version);
+    response->set_epoch(identity.epoch);
+    response->set_largest_message_bytes(identity.largestMessage);
+  });
 }
 
 grpc::Status WorkerService::Register(grpc::ServerContext *context,
@@ -194,6 +196,7 @@ grpc::Status WorkerService::GetStates(grpc::ServerContext *context,
   return answer(*context, [&] {
     access.require(*context, Role::Reader, request->optimizer());
     const std::string file = server.states(request->optimizer());
+    const auto reserved = server.budget().reserve(file.size(), "a file of states");
     v1::StatesChunk chunk;
     for (size_t sent = 0; sent < file.size(); sent += messages::chunkBytes) {
       chunk.set_data(file.data() + sent, std::min(messages::chunkBytes, file.size() - sent));
@@ -207,6 +210,7 @@ grpc::Status WorkerService::PutStates(grpc::ServerContext *context,
                                       grpc::ServerReader<v1::PutStatesRequest> *requests,
                                       v1::PutStatesResponse *) {
   return answer(*context, [&] {
+    access.require(*context, Role::Admin, ""); // before it waits for a message
     v1::PutStatesRequest request;
     if (!requests->Read(&request))
       throw Refusal(Reason::InvalidArgument, "the stream of states is empty");
@@ -236,6 +240,7 @@ grpc::Status WorkerService::OpenContext(grpc::ServerContext *context,
 
 grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages &messages) {
   return answer(context, [&] {
+    access.require(context, Role::Trainer, ""); // before it waits for a message
     RequestStream<v1::PushGradientsRequest> requests(messages);
     if (!requests.next())
       throw Refusal(Reason::InvalidArgument, "the stream of gradients is empty");
@@ -248,13 +253,10 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
     const auto optimizer = server.optimizer(into.optimizer());
     std::vector<server::Gradient> gradients;
     std::optional<std::vector<int64_t>> rows;
+    std::vector<server::Budget::Reservation> forRows;
     TensorReader reader(budget, [&](const std::string &name, server::Tensor tensor) {
-      server::Budget::Reservation forRows;
-      if (rows)
-        forRows = budget.reserve(rows->size() * sizeof(int64_t),
-                                 fmt::format("the list of rows of `{}`", name));
       gradients.push_back({optimizer->positionOf(name), std::exchange(rows, std::nullopt),
-                           std::move(tensor), std::move(forRows)});
+                           std::move(tensor), std::exchange(forRows, {})});
     });
     do {
       if (message.has_rows()) {
@@ -265,6 +267,8 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
           throw Refusal(
               Reason::ResourceExhausted,
               fmt::format("a gradient has more than {} rows; push it in parts", mostRows));
+        forRows.push_back(budget.reserve(static_cast<size_t>(indices.size()) * sizeof(int64_t),
+                                         "the list of rows of a gradient"));
         rows->insert(rows->end(), indices.begin(), indices.end());
       }
       if (message.has_chunk())

@@ -2,6 +2,7 @@
 
 #include "runtime/server/ClientTable.h"
 
+#include "runtime/server/Names.h"
 #include "runtime/server/Refusal.h"
 
 #include <algorithm>
@@ -31,8 +32,7 @@ ClientTable::Client &ClientTable::place(const std::string &name) {
 }
 
 void ClientTable::add(const std::string &name, const std::function<void()> &record) {
-  if (name.empty())
-    throw Refusal(Reason::InvalidArgument, "a client needs a name, which no other client has");
+  checkName(name, "the name of a client");
   const std::lock_guard guard(mutex);
   if (!clients.contains(name)) {
     if (clients.size() >= limits.clients)
@@ -90,6 +90,17 @@ void ClientTable::forgetOld(Client &client) {
   }
 }
 
+/// Whether the exception that is handled says so.
+static bool isOutcomeUnknown() {
+  try {
+    throw;
+  } catch (const Refusal &refusal) {
+    return refusal.reason() == Reason::OutcomeUnknown;
+  } catch (...) {
+    return true;
+  }
+}
+
 int64_t ClientTable::once(const RequestKey &request, const std::function<int64_t()> &carryOut) {
   std::unique_lock lock(mutex);
   find(request.client);
@@ -120,10 +131,11 @@ int64_t ClientTable::once(const RequestKey &request, const std::function<int64_t
     value = carryOut();
   } catch (...) {
     lock.lock();
-    if (Answer &answer = client->answers[request.sequence]; answer.progress == Progress::Decided)
-      answer.progress = Progress::Unknown;
-    else
+    Answer &answer = client->answers[request.sequence];
+    if (answer.progress == Progress::UnderWay)
       client->answers.erase(request.sequence);
+    else if (answer.progress == Progress::Decided && isOutcomeUnknown())
+      answer.progress = Progress::Unknown;
     changed.notify_all();
     throw;
   }
@@ -135,7 +147,17 @@ int64_t ClientTable::once(const RequestKey &request, const std::function<int64_t
 
 void ClientTable::decide(const RequestKey &request, int64_t value) {
   const std::lock_guard guard(mutex);
-  find(request.client).answers[request.sequence] = {Progress::Decided, value, clock()};
+  // A prepared step may outlive its client here.
+  place(request.client).answers[request.sequence] = {Progress::Decided, value, clock()};
+}
+
+bool ClientTable::isDecided(const RequestKey &request) const {
+  const std::lock_guard guard(mutex);
+  const auto client = clients.find(request.client);
+  if (client == clients.end())
+    return false;
+  const auto found = client->second->answers.find(request.sequence);
+  return found != client->second->answers.end() && found->second.progress != Progress::UnderWay;
 }
 
 std::optional<int64_t> ClientTable::answer(const RequestKey &request) const {
@@ -151,7 +173,7 @@ std::optional<int64_t> ClientTable::answer(const RequestKey &request) const {
 
 void ClientTable::settle(const RequestKey &request, bool isKnown) {
   const std::lock_guard guard(mutex);
-  find(request.client).answers[request.sequence].progress =
+  place(request.client).answers[request.sequence].progress =
       isKnown ? Progress::Known : Progress::Unknown;
   changed.notify_all();
 }
@@ -177,14 +199,23 @@ std::vector<std::string> ClientTable::ended() const {
   return result;
 }
 
-void ClientTable::forgetEnded(const std::function<void(const std::string &)> &record) {
+std::vector<std::string> ClientTable::forgettable() const {
+  std::vector<std::string> result;
   const std::lock_guard guard(mutex);
-  for (auto client = clients.begin(); client != clients.end();)
-    if (isForgettable(*client->second)) {
-      record(client->first);
-      client = clients.erase(client);
-    } else {
-      ++client;
+  for (const auto &[name, client] : clients)
+    if (isForgettable(*client))
+      result.push_back(name);
+  return result;
+}
+
+void ClientTable::forgetEnded(const std::vector<std::string> &names,
+                              const std::function<void(const std::string &)> &record) {
+  const std::lock_guard guard(mutex);
+  for (const std::string &name : names)
+    if (const auto client = clients.find(name);
+        client != clients.end() && isForgettable(*client->second)) {
+      record(name);
+      clients.erase(client);
     }
 }
 

@@ -86,12 +86,16 @@ public:
 
   /// The clients whose leases have ended.
   std::vector<std::string> ended() const;
-  /// Forgets clients whose leases have ended and whose answers are old. Calls `record` with the
-  /// name before.
-  void forgetEnded(const std::function<void(const std::string &)> &record);
+  /// The clients whose leases have ended and whose answers are old.
+  std::vector<std::string> forgettable() const;
+  /// Forgets those of `names` that still are. Calls `record` with each name before.
+  void forgetEnded(const std::vector<std::string> &names,
+                   const std::function<void(const std::string &)> &record);
   /// Forgets a client, if it is registered.
   void forget(const std::string &name);
 
+  /// Whether a request was carried out, or its answer decided.
+  bool isDecided(const RequestKey &request) const;
   /// The answer to a request, if it is known.
   std::optional<int64_t> answer(const RequestKey &request) const;
   /// Sets an answer that was decided, without `once`: it is known, or its outcome is unknown.

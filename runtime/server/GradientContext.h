@@ -22,7 +22,7 @@ struct Gradient {
   /// Indices into the first dimension, in any order, with repetitions; none for a whole gradient.
   std::optional<std::vector<int64_t>> rows;
   Tensor values;
-  Budget::Reservation forRows = {};
+  std::vector<Budget::Reservation> forRows = {};
 };
 
 /// Identifies a request of a client. A client numbers its requests from 1, in ascending order.

@@ -20,6 +20,9 @@ updraft::dist::StorageLocks updraft::server::locksOf(const Parameters &parameter
   return dist::StorageLocks(ranges);
 }
 
+/// The header of a snapshot's file lists them, and its size is limited.
+static constexpr size_t mostParameters = 65'536;
+
 Refusal updraft::server::lockTimeout() {
   return {Reason::Unavailable,
           "a step holds a parameter or the optimizer, maybe because another worker doesn't say "
@@ -68,6 +71,10 @@ uint64_t ParameterStore::put(const std::string &name, Tensor tensor, Recorder &r
     const std::lock_guard guard(mutex);
     const auto found = byName.find(name);
     if (found == byName.end()) {
+      if (byName.size() >= mostParameters)
+        throw Refusal(
+            Reason::ResourceExhausted,
+            fmt::format("the worker has {} parameters, and takes no more", byName.size()));
       const uint64_t record = recorder.put(name, tensor);
       add(name, std::move(tensor), 1);
       return record;

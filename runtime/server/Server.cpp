@@ -2,8 +2,10 @@
 
 #include "runtime/server/Server.h"
 
+#include "runtime/server/Names.h"
 #include "runtime/server/Refusal.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <utility>
@@ -58,6 +60,7 @@ std::vector<ParameterCopy> Server::copies(const Parameters &some) {
 
 void Server::createOptimizer(const worker::v1::CreateOptimizerRequest &request) {
   const std::string &name = request.optimizer();
+  checkName(name, "the name of an optimizer");
   const auto isKnown = [&] {
     const auto found = optimizers.find(name);
     if (found == optimizers.end())
@@ -197,9 +200,21 @@ void Server::freeEnded() {
         }
   }
   memory.freeUnused(keptFor);
+  std::vector<std::string> forgotten = table.forgettable();
+  {
+    // Their steps still have to be decided.
+    const std::lock_guard guard(transactions);
+    std::erase_if(forgotten, [&](const std::string &name) {
+      const auto isOf = [&](const auto &entry) { return entry.first.client == name; };
+      return std::any_of(prepared.begin(), prepared.end(), isOf) ||
+             std::any_of(decisions.begin(), decisions.end(), isOf);
+    });
+  }
+  if (forgotten.empty())
+    return; // without a change that a snapshot would have to have
   const ChangeGate::Change change(recorder.gate);
   try {
-    table.forgetEnded([&](const std::string &name) { recorder.forgetClient(name); });
+    table.forgetEnded(forgotten, [&](const std::string &name) { recorder.forgetClient(name); });
   } catch (const Refusal &) { // the disk is full or has failed; the clients stay known
   }
 }
@@ -229,18 +244,26 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
       given = contextOf(entry(name), name, context);
       optimizer = entry(name).optimizer;
     }
+    {
+      const std::lock_guard guard(transactions);
+      if (prepared.contains(request))
+        throw Refusal(Reason::Unavailable,
+                      "the step is prepared as one of several workers, and not decided; try again");
+    }
     const auto &gradients = given->sum(memory);
     const auto stepped = static_cast<int64_t>(gradients.size());
-    const std::unique_ptr<ServedStep> prepared =
+    const std::unique_ptr<ServedStep> step =
         optimizer->prepare(gradients, patience, memory, staleness);
-    if (!prepared)
+    if (table.isDecided(request)) // while this waited for locks
+      throw Refusal(Reason::Unavailable, "the step has just been applied; try again");
+    if (!step)
       return stepped;
     uint64_t record = 0;
     {
       const ChangeGate::Change change(recorder.gate);
-      record = recorder.step(name, request, prepared->gradients());
+      record = recorder.step(name, request, step->gradients());
       table.decide(request, stepped);
-      prepared->apply();
+      step->apply();
     }
     ++steps;
     recorder.sync(record);

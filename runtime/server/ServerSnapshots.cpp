@@ -57,6 +57,15 @@ static std::string fileOf(const Parameters &parameters) {
   return bytes;
 }
 
+/// Throws Internal if a file can't be read as it was written, so that it replaces no other.
+static void checkReadable(const std::string &bytes) {
+  SafetensorsFile file;
+  if (const Status status = SafetensorsFile::openBytes(bytes, "snapshot", file); !status.ok())
+    throw Refusal(Reason::Internal,
+                  fmt::format("cannot write a snapshot: {}; the one before is still there",
+                              status.message()));
+}
+
 void Server::takeSnapshot() {
   if (!store)
     throw Refusal(Reason::FailedPrecondition,
@@ -86,6 +95,9 @@ void Server::takeSnapshot() {
       }
       table.list(content.snapshot);
     }
+    checkReadable(content.parameters);
+    for (const std::string &states : content.states)
+      checkReadable(states);
     store->save(std::move(content));
     inSnapshot = changes;
   } catch (const StoreError &error) {

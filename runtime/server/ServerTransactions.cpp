@@ -6,8 +6,11 @@
 #include "runtime/server/Refusal.h"
 #include "runtime/server/Server.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 #include <random>
+#include <set>
 #include <utility>
 
 using namespace updraft::server;
@@ -72,6 +75,8 @@ void Server::prepare(Prepared &entry, const Transaction &transaction) {
     entry.owner = std::move(context);
     entry.step =
         entry.optimizer->prepare(*entry.gradients, patience, memory, transaction.staleness);
+    if (table.isDecided(transaction.request)) // while this waited for locks
+      throw Refusal(Reason::Unavailable, "the step has just been applied; try again");
     if (entry.step)
       entry.gradients = &entry.step->gradients();
   }
@@ -144,6 +149,11 @@ void Server::abort(Prepared &entry) {
 
 void Server::decide(const Decision &decision) {
   const std::shared_ptr<Prepared> entry = takePrepared(decision.request);
+  if (!entry && decision.isCommitted && !table.answer(decision.request))
+    throw Refusal(Reason::FailedPrecondition,
+                  fmt::format("request {} of client `{}` is neither prepared nor applied here, "
+                              "although it is committed",
+                              decision.request.sequence, decision.request.client));
   if (!entry)
     return;
   if (decision.isCommitted) {
@@ -176,44 +186,70 @@ Outcome Server::outcome(const RequestKey &request, uint64_t attempt) const {
 int64_t Server::stepAll(const std::string &optimizer, uint64_t context, const RequestKey &request,
                         const std::vector<std::string> &workers, Peers &peers,
                         const worker::v1::Staleness &staleness) {
-  if (workers.empty())
+  if (workers.empty() || std::set(workers.begin(), workers.end()).size() != workers.size())
     throw Refusal(Reason::InvalidArgument,
-                  "a step of all workers names none; the first is the worker that is asked");
+                  "a step of all workers names each of them once, and first the one that is asked");
   const ClientTable::Request carriedOut(table, request.client);
   return table.once(request, [&] {
+    if (!peers.isSelf(workers.front()))
+      throw Refusal(Reason::InvalidArgument,
+                    fmt::format("`{}` is not the worker that was asked; it has to be the first",
+                                workers.front()));
     Transaction transaction{optimizer, context, request, newAttempt(), workers, 0, staleness};
     {
       const std::lock_guard guard(transactions);
       attempts.insert(transaction.attempt);
     }
     Decision decision{request, transaction.attempt, true, 0, {}};
-    const auto end = [&] {
-      const std::lock_guard guard(transactions);
-      attempts.erase(transaction.attempt);
+    const auto giveUp = [&] {
+      {
+        const std::lock_guard guard(transactions);
+        attempts.erase(transaction.attempt);
+      }
+      decision.isCommitted = false;
+      tell(decision, peers);
     };
-    for (; transaction.self < workers.size(); ++transaction.self) {
-      const std::string &worker = workers[transaction.self];
+    // In one order for all coordinators, so that no two steps wait for each other.
+    std::vector<size_t> order(workers.size());
+    std::iota(order.begin(), order.end(), size_t(0));
+    std::sort(order.begin(), order.end(),
+              [&](size_t one, size_t other) { return workers[one] < workers[other]; });
+    for (size_t position : order) {
+      const std::string &worker = workers[position];
+      transaction.self = position;
+      if (position != 0)
+        decision.unacknowledged.insert(worker); // it may prepare although its answer is lost
       try {
         decision.stepped +=
-            transaction.self == 0 ? prepare(transaction) : peers.prepare(worker, transaction);
+            position == 0 ? prepare(transaction) : peers.prepare(worker, transaction);
       } catch (const Refusal &refusal) {
-        decision.isCommitted = false;
-        // This worker may have prepared, too, although its answer was lost.
-        decision.unacknowledged.insert(workers.begin() + 1,
-                                       workers.begin() +
-                                           static_cast<std::ptrdiff_t>(transaction.self) + 1);
-        end();
-        tell(decision, peers);
+        giveUp();
         throw Refusal(refusal.reason(),
                       fmt::format("no worker has applied the step, because worker `{}` has not "
                                   "prepared it: {}",
                                   worker, refusal.what()));
       }
     }
-    decision.unacknowledged.insert(workers.begin() + 1, workers.end());
-    // If the outcome is unknown, other workers must not be told that the attempt has ended.
-    commit(*takePrepared(request), decision);
-    end();
+    try {
+      const std::shared_ptr<Prepared> own = takePrepared(request);
+      if (!own)
+        throw Refusal(Reason::Unavailable, "the step was decided by another request; try again");
+      if (own->transaction.attempt != transaction.attempt) {
+        const std::lock_guard guard(transactions);
+        own->isBusy = false;
+        throw Refusal(Reason::Unavailable, "the step is carried out by another request; try again");
+      }
+      commit(*own, decision);
+    } catch (const Refusal &refusal) {
+      // If the outcome is unknown, no worker must be told that the attempt has ended.
+      if (refusal.reason() != Reason::OutcomeUnknown)
+        giveUp();
+      throw;
+    }
+    {
+      const std::lock_guard guard(transactions);
+      attempts.erase(transaction.attempt);
+    }
     tell(decision, peers);
     return decision.stepped;
   });

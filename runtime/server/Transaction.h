@@ -46,6 +46,8 @@ enum class Outcome {
 class Peers {
 public:
   virtual ~Peers() = default;
+  /// Whether an address is that of this worker.
+  virtual bool isSelf(const std::string &worker) = 0;
   /// Returns the number of parameters that the worker will step.
   virtual int64_t prepare(const std::string &worker, const Transaction &transaction) = 0;
   virtual void decide(const std::string &worker, const Decision &decision) = 0;

@@ -92,9 +92,12 @@ void Journal::readSegment(Segment &segment, bool isLast, uint64_t after, const V
   std::string content;
   while (offset < size) {
     RecordHeader header;
+    header.magic = 0; // unless it is read
     const bool hasHeader = opened->read(offset, &header, sizeof(header)) == sizeof(header) &&
                            header.isValid(store) && header.number == appended + 1 &&
                            header.bytes <= size - offset - sizeof(header);
+    if (header.isOfAnother(store))
+      damaged(segment.first, offset, "it belongs to another store");
     bool isWhole = false;
     if (hasHeader) {
       content.resize(header.bytes);

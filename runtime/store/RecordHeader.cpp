@@ -26,6 +26,10 @@ bool RecordHeader::isValid(uint64_t ofStore) const {
   return magic == magicNumber && store == ofStore && digest == digestOf(*this);
 }
 
+bool RecordHeader::isOfAnother(uint64_t own) const {
+  return magic == magicNumber && store != own && digest == digestOf(*this);
+}
+
 bool RecordHeader::matches(const std::vector<std::string_view> &content) const {
   return contentDigest == checksum(content, number);
 }

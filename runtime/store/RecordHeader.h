@@ -28,6 +28,8 @@ struct RecordHeader {
   /// Sets what follows from the others and the content.
   void seal(uint64_t ofStore, const std::vector<std::string_view> &content);
   bool isValid(uint64_t ofStore) const;
+  /// Whether it is the header of a record of another store.
+  bool isOfAnother(uint64_t store) const;
   bool matches(const std::vector<std::string_view> &content) const;
   /// Of header, content and padding.
   uint64_t bytesInFile() const;

@@ -13,11 +13,24 @@ using namespace updraft::store;
 
 static constexpr std::string_view prefix = "snapshot-";
 
-Store::Store(std::unique_ptr<Disk> given, uint64_t newStore)
-    : disk(std::move(given)), catalog(*disk, newStore), current(catalog.snapshot()),
-      lastNumber(current.number) {
-  removeOthers();
+/// Throws Damaged if the folder has files of a store without its catalog, which would otherwise
+/// count as a new store.
+static Disk &checked(Disk &disk) {
+  const auto catalog = disk.open("catalog.sqlite", Disk::Opening::Existing);
+  if (catalog && catalog->size() != 0)
+    return disk;
+  for (const std::string &name : disk.list())
+    if (name.starts_with(prefix) || name.starts_with("journal-"))
+      throw StoreError(StoreError::Kind::Damaged,
+                       fmt::format("the store has `{}`, and `catalog.sqlite` is missing or empty; "
+                                   "restore it from a copy",
+                                   name));
+  return disk;
 }
+
+Store::Store(std::unique_ptr<Disk> given, uint64_t newStore)
+    : disk(std::move(given)), catalog(checked(*disk), newStore), current(catalog.snapshot()),
+      lastNumber(current.number) {}
 
 std::string Store::read(const SnapshotFile &file) const {
   std::string content = readFile(*disk, file.name);
@@ -31,6 +44,7 @@ std::string Store::read(const SnapshotFile &file) const {
 
 void Store::replay(const Journal::Visitor &visit) {
   records.emplace(*disk, catalog.store(), current.record, visit);
+  removeOthers(); // only now, because they may help to repair a store that can't be restored
 }
 
 SnapshotFile Store::write(const std::string &name, std::string_view content) {
@@ -41,16 +55,26 @@ SnapshotFile Store::write(const std::string &name, std::string_view content) {
 void Store::save(SnapshotContent content) {
   Snapshot &made = content.snapshot;
   made.number = ++lastNumber; // after a failure it isn't known whether the number is in use
-  made.parameters =
-      write(fmt::format("{}{}-parameters.safetensors", prefix, made.number), content.parameters);
-  for (size_t i = 0; i < made.optimizers.size(); ++i)
-    made.optimizers[i].states =
-        write(fmt::format("{}{}-states-{}.safetensors", prefix, made.number, i), content.states[i]);
+  try {
+    writeFiles(content);
+  } catch (const StoreError &) {
+    removeOthers(); // a full disk has room again
+    throw;
+  }
   catalog.replace(made);
   current = std::move(made);
   // What follows is done again at the next start, if it fails.
   removeOthers();
   records->removeUpTo(current.record);
+}
+
+void Store::writeFiles(SnapshotContent &content) {
+  Snapshot &made = content.snapshot;
+  made.parameters =
+      write(fmt::format("{}{}-parameters.safetensors", prefix, made.number), content.parameters);
+  for (size_t i = 0; i < made.optimizers.size(); ++i)
+    made.optimizers[i].states =
+        write(fmt::format("{}{}-states-{}.safetensors", prefix, made.number, i), content.states[i]);
 }
 
 /// Removes files of other snapshots, also of such that were never completed.

@@ -43,6 +43,7 @@ public:
   void save(SnapshotContent content);
 
 private:
+  void writeFiles(SnapshotContent &content);
   SnapshotFile write(const std::string &name, std::string_view content);
   void removeOthers();
 

@@ -20,7 +20,7 @@ struct AccessEntry {
   std::string commonName;
   Role role = Role::Reader;
   std::set<std::string> optimizers; ///< empty: all
-  std::time_t until = 0;            ///< 0: forever
+  std::optional<std::time_t> until; ///< none: forever
 };
 
 /// Parses the text of an access file, which `updraft-worker --help` describes. Throws

@@ -112,7 +112,7 @@ void AccessFile::require(const grpc::ServerContext &context, Role role,
       if (!isSame)
         continue;
       isKnown = true;
-      if (entry.until != 0 && entry.until <= now)
+      if (entry.until && *entry.until <= now)
         hasExpired = true;
       else if (includes(entry.role, role) && (optimizer.empty() || entry.optimizers.empty() ||
                                               entry.optimizers.contains(optimizer)))

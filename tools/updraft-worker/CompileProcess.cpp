@@ -101,7 +101,12 @@ static pid_t spawn(const Pipe &input, const Pipe &output) {
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGPIPE);
+  sigaddset(&defaults, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   char name[] = "updraft-worker", command[] = "compile";
   char *arguments[] = {name, command, nullptr};
   char *environment[] = {nullptr};
@@ -152,7 +157,9 @@ std::string worker::compileApart(const v1::Rule &rule) {
       continue;
     char part[1 << 16];
     const ssize_t count = ::read(output.reading->get(), part, sizeof(part));
-    if (count == 0 || (count < 0 && errno != EINTR) || result.size() > mostBytes)
+    if (result.size() > mostBytes)
+      throw Refusal(Reason::InvalidArgument, "the rule compiles to too much code");
+    if (count == 0 || (count < 0 && errno != EINTR))
       break;
     result.append(part, static_cast<size_t>(std::max<ssize_t>(count, 0)));
   }

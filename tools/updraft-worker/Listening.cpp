@@ -6,6 +6,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <stdexcept>
 #include <utility>
@@ -14,10 +15,12 @@
 using namespace updraft::worker;
 
 bool updraft::worker::isLoopback(const std::string &address) {
-  for (const char *prefix : {"127.", "localhost:", "[::1]:", "unix:"})
+  for (const char *prefix : {"localhost:", "[::1]:", "unix:"})
     if (address.starts_with(prefix))
       return true;
-  return false;
+  in_addr parsed{};
+  const std::string host = address.substr(0, address.rfind(':'));
+  return ::inet_pton(AF_INET, host.c_str(), &parsed) == 1 && host.starts_with("127.");
 }
 
 Listener::Listener(const std::string &address, std::shared_ptr<grpc::ServerCredentials> credentials,
@@ -30,6 +33,10 @@ Listener::Listener(const std::string &address, std::shared_ptr<grpc::ServerCrede
   builder.SetMaxReceiveMessageSize(static_cast<int>(largestMessage));
   // Otherwise a second worker could listen on the same port, and get some of the requests.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // A client whose machine has died doesn't end its streams.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 256);
   builder.RegisterService(&service);
   builder.RegisterService(&peers);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;

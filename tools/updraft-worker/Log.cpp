@@ -37,19 +37,25 @@ void worker::openLog(Severity least) {
   spdlog::set_default_logger(std::move(logger));
 }
 
-/// The text, in quotes unless it is a single word. A client can't start a new line in the log.
+/// Longer values are cut.
+static constexpr size_t longestValue = 256;
+
+static bool isPlain(char one) { return one >= 0x20 && one < 0x7f; }
+
+/// The text, in quotes unless it is a single word, without characters that a terminal or another
+/// program could take as more than text.
 static std::string quoted(std::string_view text) {
+  if (text.size() > longestValue)
+    return quoted(text.substr(0, longestValue)) + fmt::format("...({} bytes)", text.size());
   const bool isWord = !text.empty() && text.find_first_of(" \"=\\") == std::string_view::npos &&
-                      std::none_of(text.begin(), text.end(), [](char one) {
-                        return static_cast<unsigned char>(one) < 0x20 || one == 0x7f;
-                      });
+                      std::all_of(text.begin(), text.end(), isPlain);
   if (isWord)
     return std::string(text);
   std::string result = "\"";
   for (char one : text) {
     if (one == '"' || one == '\\')
       result += '\\';
-    if (static_cast<unsigned char>(one) < 0x20 || one == 0x7f)
+    if (!isPlain(one))
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(one));
     else
       result += one;

@@ -2,8 +2,14 @@
 
 #include "Metrics.h"
 
+#include "updraft/worker/v1/worker.grpc.pb.h"
+
 #include <array>
 #include <chrono>
+#include <functional>
+#include <google/protobuf/descriptor.h>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -83,12 +89,27 @@ private:
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 };
 
+/// The name of a method of this worker, or "other": a client chooses the name that it calls.
+std::string labelOf(std::string_view path) {
+  static const std::set<std::string, std::less<>> known = [] {
+    std::set<std::string, std::less<>> result = {"Check", "Watch", "ServerReflectionInfo"};
+    for (const char *name : {v1::Worker::service_full_name(), v1::Peer::service_full_name()}) {
+      const auto *service =
+          google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
+      for (int i = 0; i < service->method_count(); ++i)
+        result.insert(service->method(i)->name());
+    }
+    return result;
+  }();
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return known.contains(name) ? std::string(name) : "other";
+}
+
 class Interceptors : public experimental::ServerInterceptorFactoryInterface {
 public:
   explicit Interceptors(Metrics &metrics) : metrics(metrics) {}
   experimental::Interceptor *CreateServerInterceptor(experimental::ServerRpcInfo *info) override {
-    const std::string_view name = info->method(); // "/updraft.worker.v1.Worker/Step"
-    return new Interceptor(metrics, std::string(name.substr(name.rfind('/') + 1)));
+    return new Interceptor(metrics, labelOf(info->method())); // "/updraft.worker.v1.Worker/Step"
   }
 
 private:
@@ -123,7 +144,7 @@ Metrics::Metrics()
 
 void Metrics::serve(const std::string &address, const server::Server &server) {
   statistics = std::make_shared<StatisticsMetrics>(server);
-  exposer = std::make_unique<prometheus::Exposer>(address, 1);
+  exposer = std::make_unique<prometheus::Exposer>(address, 4);
   exposer->RegisterCollectable(registry);
   exposer->RegisterCollectable(statistics);
 }

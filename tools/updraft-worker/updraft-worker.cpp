@@ -18,6 +18,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -31,6 +32,8 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 using namespace updraft;
 using namespace updraft::worker;
@@ -84,6 +87,7 @@ struct Options {
   int journal = 1024;
   TLSFiles tls;
   std::string access, peerToken, packageKey;
+  std::vector<std::string> peers;
   std::string metrics;
   std::string logged = "info";
   bool checkOnly = false;
@@ -104,6 +108,20 @@ std::string readFile(const std::string &path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// The token in a file, without the space around it. Throws std::runtime_error for text that can't
+/// be one.
+std::string readToken(const std::string &path) {
+  std::string token = readFile(path);
+  token.erase(0, token.find_first_not_of(" \t\r\n"));
+  token.erase(token.find_last_not_of(" \t\r\n") + 1);
+  const bool isValid =
+      std::all_of(token.begin(), token.end(), [](char one) { return one > ' ' && one < 0x7f; });
+  if (!path.empty() && (token.empty() || !isValid))
+    throw std::runtime_error(
+        fmt::format("`{}` has no token: a line of visible ASCII characters", path));
+  return token;
+}
+
 /// Throws std::runtime_error for options that don't fit each other, or files that can't be read.
 void check(const Options &options) {
   if (options.tls.certificate.empty() != options.tls.key.empty())
@@ -118,17 +136,13 @@ void check(const Options &options) {
         fmt::format("`{}` is not an address and a port such as 127.0.0.1:9090", options.metrics));
   checkFiles(options.tls);
   readFile(options.packageKey);
+  const std::string token = readToken(options.peerToken);
+  for (const std::string &peer : options.peers)
+    if (!token.empty() && !options.tls.isUsed() && !isLoopback(peer))
+      throw std::runtime_error(fmt::format(
+          "the token would be sent to `{}` without TLS; use --tls-cert and --tls-key", peer));
   if (!options.access.empty())
     const AccessFile access(options.access);
-}
-
-/// The token in a file, without the line's end.
-std::string readToken(const std::string &path) {
-  std::ifstream file(path);
-  std::string token;
-  if (!path.empty() && !std::getline(file, token))
-    throw std::runtime_error(fmt::format("cannot read a token from `{}`", path));
-  return token;
 }
 
 Metrics *countingMetrics = nullptr;
@@ -149,6 +163,9 @@ int run(const Options &options) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  // Writing to a pipe without a reader, or beyond a limit on files, is an error like others.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   requireTLS13();
   openLog(severityNamed(options.logged));
   Metrics metrics;
@@ -187,18 +204,25 @@ int run(const Options &options) {
   if (!options.access.empty())
     file = std::make_unique<AccessFile>(options.access);
   const Access &access = file ? static_cast<const Access &>(*file) : everyone;
-  PeerChannels peers(std::chrono::seconds(10), peerCredentials(options.tls),
-                     readToken(options.peerToken));
-  PeerService peerService(server, access);
-  WorkerService service(server, peers, access,
-                        {versionString().str(), randomNumber(), largestMessage});
+  const uint64_t epoch = randomNumber();
+  PeerOptions reached{epoch,
+                      std::chrono::seconds(5),
+                      peerCredentials(options.tls),
+                      readToken(options.peerToken),
+                      {}};
+  if (!options.access.empty())
+    reached.allowed.emplace(options.peers.begin(), options.peers.end());
+  PeerChannels peers(std::move(reached));
+  PeerService peerService(server, access, epoch);
+  WorkerService service(server, peers, access, {versionString().str(), epoch, largestMessage});
   if (!options.metrics.empty())
     metrics.serve(options.metrics, server);
   Listener listener(options.listen, serverCredentials(options.tls), service, peerService, metrics,
                     largestMessage);
+  // In a thread of its own, because workers that are asked may not answer.
+  Upkeep decisions(std::chrono::milliseconds(500), [&] { server.resolve(peers); });
   Upkeep upkeep(std::chrono::milliseconds(500), [&] {
     server.freeEnded();
-    server.resolve(peers);
     if (file)
       file->refresh();
     if (snapshots)
@@ -219,6 +243,7 @@ int run(const Options &options) {
   sigwait(&signals, &signal);
   log(Severity::Info, "draining", {{"seconds", std::to_string(options.patience)}});
   listener.drain(std::chrono::seconds(options.patience));
+  decisions.stop();
   upkeep.stop();
   const bool isSafe = !snapshots || snapshots->finish();
   log(Severity::Info, "ended");
@@ -274,6 +299,10 @@ int main(int argc, char **argv) {
   app.add_option("--tls-peer-ca", options.tls.peerCA,
                  "PEM file of the authority of other workers' certificates [--tls-client-ca]");
   app.add_option("--access", options.access, "file of clients and their roles");
+  app.add_option("--peers", options.peers,
+                 "addresses of the workers that may step together with this one, and its own; with "
+                 "--access, no others may")
+      ->delimiter(',');
   app.add_option("--peer-token", options.peerToken,
                  "file of the token that other workers know this one by");
   app.add_option("--package-key", options.packageKey,

@@ -100,7 +100,7 @@ TEST_F(ClientTableTest, RegistersAClientOnce) {
             "the worker has 4 clients, and takes no more; it forgets those that have ended after "
             "600 s");
   EXPECT_EQ(refusalOf(Reason::InvalidArgument, [&] { add(""); }),
-            "a client needs a name, which no other client has");
+            "the name of a client has from 1 to 256 bytes, and no control characters");
   const std::string text =
       "client `e` is not registered: it is new, or the worker has forgotten it; the outcome of its "
       "earlier requests is unknown; register under a new name";
@@ -126,7 +126,7 @@ TEST_F(ClientTableTest, ALeaseEndsWithoutRequests) {
 
 TEST_F(ClientTableTest, ForgetsAClientWhenItsAnswersAreOld) {
   const auto forget = [&] {
-    table.forgetEnded([&](const auto &name) { records.push_back(name); });
+    table.forgetEnded(table.forgettable(), [&](const auto &name) { records.push_back(name); });
   };
   records.clear();
   now += 590s;

@@ -20,6 +20,7 @@ class SimulatedCluster::Network : public Peers {
 public:
   explicit Network(SimulatedCluster &cluster) : cluster(cluster) {}
 
+  bool isSelf(const std::string &) override { return true; }
   int64_t prepare(const std::string &worker, const Transaction &transaction) override {
     // Meanwhile another worker, but not the coordinator, asks for what it doesn't know.
     if (const size_t other = cluster.pick(workerCount);
@@ -79,16 +80,29 @@ void SimulatedCluster::start(size_t worker) {
 void SimulatedCluster::losePower(size_t worker) {
   workers[worker].server.reset();
   workers[worker].store.reset();
+  workers[worker].isDying = false;
 }
 
 std::optional<int64_t> SimulatedCluster::carryOut(size_t worker,
                                                   const std::function<int64_t(Server &)> &handle) {
-  if (!workers[worker].server)
+  Worker &called = workers[worker];
+  if (!called.server || called.isDying)
     return std::nullopt;
+  // It ends when no call is under way: a worker may be called while it calls another.
+  struct Call {
+    SimulatedCluster &cluster;
+    size_t worker;
+    ~Call() {
+      if (--cluster.workers[worker].calls == 0 && cluster.workers[worker].isDying)
+        cluster.losePower(worker);
+    }
+  };
+  ++called.calls;
+  const Call call{*this, worker};
   try {
-    return handle(*workers[worker].server);
+    return handle(*called.server);
   } catch (const PowerLoss &) {
-    losePower(worker);
+    called.isDying = true;
     return std::nullopt;
   }
 }
@@ -263,7 +277,7 @@ static std::string contentOf(Server &server) {
 /// have the same bits.
 void SimulatedCluster::check(size_t which) {
   Worker &worker = workers[which];
-  if (!worker.server)
+  if (!worker.server || worker.isDying)
     return;
   size_t added = 0;
   for (auto next = unfinished.begin(); next != unfinished.end();) {

@@ -55,6 +55,8 @@ private:
     std::unique_ptr<Server> server;    ///< null without power
     std::unique_ptr<Server> reference; ///< has taken the same steps, in the same order
     std::set<RequestKey> known;        ///< requests that the reference has applied
+    int calls = 0;                     ///< under way
+    bool isDying = false;              ///< loses power when they have ended
     uint64_t checked = 0;              ///< the parameter's version when it was compared last
   };
 

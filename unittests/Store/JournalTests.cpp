@@ -132,10 +132,14 @@ TEST_F(JournalTest, RefusesMissingSegments) {
             "2 are missing; restore the file from a copy");
 }
 
-TEST_F(JournalTest, DoesNotReadRecordsOfAnotherStore) {
+TEST_F(JournalTest, RefusesRecordsOfAnotherStore) {
   open();
   append({"a"});
-  Journal other(disk, 8, 0, [](uint64_t, std::string_view) { FAIL(); });
+  EXPECT_EQ(errorOf(StoreError::Kind::Damaged,
+                    [&] { Journal(disk, 8, 0, [](uint64_t, std::string_view) { FAIL(); }); }),
+            "the journal is damaged: `journal-00000000000000000001`, byte 0: it belongs to another "
+            "store; restore the file from a copy");
+  EXPECT_EQ(open(), Texts{"a"});
 }
 
 TEST_F(JournalTest, RemovesSegmentsOfASnapshot) {

@@ -23,6 +23,8 @@ struct RunningWorker {
   explicit RunningWorker(uint64_t epoch = 7, store::Store *store = nullptr, int port = 0)
       : server(limits(), packSource, std::chrono::steady_clock::now,
                store ? server::Durability::Step : server::Durability::None, store),
+        peers({epoch, std::chrono::seconds(5), grpc::InsecureChannelCredentials(), "", {}}),
+        peerService(server, everyone, epoch),
         service(server, peers, everyone, {"updraft-worker test", epoch, 4 << 20}) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
@@ -43,9 +45,9 @@ struct RunningWorker {
 
   server::Server server;
   Everyone everyone;
-  PeerChannels peers{std::chrono::seconds(5), grpc::InsecureChannelCredentials()};
+  PeerChannels peers;
+  PeerService peerService;
   WorkerService service;
-  PeerService peerService{server, everyone};
   int port = 0;
   std::unique_ptr<grpc::Server> listening;
 };

@@ -90,7 +90,7 @@ TEST_F(TensorStreamTest, RefusesUnknownTypesAndNames) {
                       [&] { reader.read(first("w", static_cast<v1::DType>(9), {1})); }),
             "tensor `w` has the type 9; this worker knows F32, F64, BF16 and F16");
   EXPECT_EQ(refusalOf(Reason::InvalidArgument, [&] { reader.read(first("", v1::DTYPE_F32, {1})); }),
-            "a tensor has no name");
+            "the name of a tensor has from 1 to 256 bytes, and no control characters");
 }
 
 TEST_F(TensorStreamTest, RefusesBeforeItAllocates) {

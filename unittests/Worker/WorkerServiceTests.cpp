@@ -163,7 +163,7 @@ TEST_F(WorkerServiceTest, KeepsClientsAlive) {
   EXPECT_TRUE(isRegistered("a"));
   EXPECT_FALSE(isRegistered("b"));
   expectStatus(registerClient(""), grpc::StatusCode::INVALID_ARGUMENT,
-               "a client needs a name, which no other client has");
+               "the name of a client has from 1 to 256 bytes, and no control characters");
 }
 
 TEST_F(WorkerServiceTest, ReturnsParametersAsTheyWerePut) {
