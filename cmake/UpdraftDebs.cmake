@@ -7,6 +7,7 @@ set(UPDRAFT_DEV_DEB libupdraft-dev)
 set(UPDRAFT_DIALECT_DEB libupdraft-dialect-dev)
 set(UPDRAFT_TOOLS_DEB updraft-tools)
 set(UPDRAFT_WORKER_DEB updraft-worker)
+set(UPDRAFT_CLIENT_DEB libupdraft-client-dev)
 
 # updraft_deb(COMPONENT SECTION DEPENDS SUMMARY TEXT): the package of a component, with the licence.
 # DEPENDS is added to what dpkg-shlibdeps finds.
@@ -49,7 +50,10 @@ if(UPDRAFT_BUILD_WORKER)
   updraft_deb(worker net ""
     "optimizer update rules as compiled kernels: parameter server"
     "updraft-worker holds parameters and steps them for clients on gRPC.")
-  list(APPEND CPACK_COMPONENTS_ALL worker)
+  updraft_deb(client libdevel "${UPDRAFT_DEV_DEB} ${this_version}, libgrpc++-dev, libprotobuf-dev, protobuf-compiler-grpc"
+    "optimizer update rules as compiled kernels: client of parameter servers"
+    "A static library and its header, for programs that train parameters on updraft-worker.")
+  list(APPEND CPACK_COMPONENTS_ALL worker client)
   # systemd's folder is the same on every architecture.
   install(FILES "${PROJECT_SOURCE_DIR}/deploy/systemd/updraft-worker.service"
     DESTINATION lib/systemd/system COMPONENT worker)

@@ -1,7 +1,8 @@
 # The libraries that are installed for C and C++ programs, and their CMake and pkg-config packages.
 #
 # Install components: `runtime` is libupdraft-runtime.so; `dev` the headers, the static library, and
-# what CMake and pkg-config need; `compiler` is libupdraft.so; `tools` and `dialect` are declared elsewhere.
+# what CMake and pkg-config need; `compiler` is libupdraft.so; `client` is libupdraft-client.a with its
+# header; `tools` and `dialect` are declared elsewhere.
 include(UpdraftStaticClosure)
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -51,9 +52,9 @@ function(updraft_add_shared_library target output exported components library)
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT ${dev})
 endfunction()
 
-# updraft_add_static_library(TARGET OUTPUT LIBRARY): lib<OUTPUT>.a with LIBRARY and all static
-# libraries that it needs.
-function(updraft_add_static_library target output library)
+# updraft_add_static_library(TARGET OUTPUT COMPONENT LIBRARY): lib<OUTPUT>.a with LIBRARY and all
+# static libraries that it needs. Installs it with COMPONENT.
+function(updraft_add_static_library target output component library)
   find_program(UPDRAFT_LLVM_AR llvm-ar-22 llvm-ar REQUIRED)
   updraft_static_closure(${library} files shared)
   add_library(${target}_fmt OBJECT "${PROJECT_SOURCE_DIR}/cmake/static-fmt.cpp")
@@ -65,7 +66,7 @@ function(updraft_add_static_library target output library)
     DEPENDS ${files} ${library} "$<TARGET_OBJECTS:${target}_fmt>"
     COMMAND_EXPAND_LISTS VERBATIM)
   add_custom_target(${target} ALL DEPENDS "${archive}")
-  install(FILES "${archive}" DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
+  install(FILES "${archive}" DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${component})
 endfunction()
 
 # updraft_install_package(): the headers and the CMake package Updraft.

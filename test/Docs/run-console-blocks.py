@@ -2,8 +2,9 @@
 
 usage: run-console-blocks.py PAGE.md
 
-`python` is the interpreter that runs this. Fails at the first command that does, and if the page
-has none.
+One shell runs them, so that `&`, `wait` and variables work. `python` is the interpreter that runs
+this. Fails at the first command that does, and if the page has none. Ends what still runs in the
+background.
 """
 
 import os
@@ -11,6 +12,19 @@ import pathlib
 import re
 import subprocess
 import sys
+
+SHELL = r"""
+trap 'kill $(jobs -p) 2> /dev/null' EXIT
+for command; do
+  printf '$ %s\n' "$command"
+  eval "$command"
+  code=$?
+  if [ $code != 0 ]; then
+    printf '`%s` ended with %s\n' "$command" $code >&2
+    exit 1
+  fi
+done
+"""
 
 
 def commands(page):
@@ -23,14 +37,10 @@ def commands(page):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         found = list(commands(file.read()))
-    os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
-    for command in found:
-        print("$", command, flush=True)
-        code = subprocess.run(command, shell=True, check=False).returncode
-        if code != 0:
-            sys.exit(f"`{command}` ended with {code}")
     if not found:
         sys.exit("no command found")
+    os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
+    sys.exit(subprocess.run(["bash", "-c", SHELL, "bash", *found], check=False).returncode)
 
 
 if __name__ == "__main__":
