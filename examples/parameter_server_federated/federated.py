@@ -48,8 +48,8 @@ class Participant:
         change = {
             name: (start[name] - parameters[name]) / np.float32(CLIENTS) for name in parameters
         }
-        # No `with`: leaving it would free the other clients' changes, too.
-        self.optimizer.context(number).push(change)
+        with self.optimizer.context(number) as context:
+            context.push(change)
 
 
 def train(server, workers):

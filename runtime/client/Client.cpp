@@ -349,6 +349,7 @@ Context::~Context() {
       proto::ReleaseContextRequest request;
       proto::ReleaseContextResponse response;
       *request.mutable_context() = state->id();
+      request.set_client(state->client);
       return stub.ReleaseContext(&context, request, &response);
     };
   });

@@ -301,7 +301,8 @@ grpc::Status WorkerService::ReleaseContext(grpc::ServerContext *context,
                                            v1::ReleaseContextResponse *) {
   return answer(*context, [&] {
     access.require(*context, Role::Trainer, request->context().optimizer());
-    server.releaseContext(request->context().optimizer(), request->context().number());
+    server.releaseContext(request->context().optimizer(), request->context().number(),
+                          request->client());
   });
 }
 

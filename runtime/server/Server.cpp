@@ -160,14 +160,18 @@ void Server::openContext(const std::string &name, uint64_t context, const std::s
   place.clients.try_emplace(client, std::move(reservation));
 }
 
-void Server::releaseContext(const std::string &name, uint64_t context) {
+void Server::releaseContext(const std::string &name, uint64_t context, const std::string &client) {
   OpenContext last; // freed after the mutex is unlocked
   const std::lock_guard guard(mutex);
   auto &contexts = entry(name).contexts;
-  if (const auto found = contexts.find(context); found != contexts.end()) {
-    last = std::move(found->second);
-    contexts.erase(found);
-  }
+  const auto found = contexts.find(context);
+  if (found == contexts.end())
+    return;
+  found->second.clients.erase(client);
+  if (!found->second.clients.empty())
+    return;
+  last = std::move(found->second);
+  contexts.erase(found);
 }
 
 void Server::registerClient(const std::string &name) {

@@ -82,10 +82,10 @@ public:
   /// Throws NotFound.
   std::shared_ptr<const ServedOptimizer> optimizer(const std::string &name) const;
 
-  /// Contexts are numbered by clients. A context is open until it is released, or until the leases
-  /// of all clients that opened it have ended.
+  /// Contexts are numbered by clients. A context is open until each client that opened it
+  /// has released it or its lease has ended.
   void openContext(const std::string &optimizer, uint64_t context, const std::string &client);
-  void releaseContext(const std::string &optimizer, uint64_t context);
+  void releaseContext(const std::string &optimizer, uint64_t context, const std::string &client);
   ClientTable &clients() { return table; }
   void registerClient(const std::string &name);
   /// Frees contexts of clients whose leases have ended, and forgets such clients when their answers

@@ -2,11 +2,14 @@
 
 #include "runtime/store/Catalog.h"
 
+#include "runtime/store/Checksum.h"
 #include "runtime/store/StoreError.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <string_view>
+#include <tuple>
 
 using namespace updraft::store;
 
@@ -20,7 +23,8 @@ static constexpr int format = 1;
 static constexpr const char *schema = R"(
   CREATE TABLE store (number INTEGER NOT NULL);
   CREATE TABLE snapshot (
-    number INTEGER NOT NULL, record INTEGER NOT NULL, file TEXT NOT NULL, checksum INTEGER NOT NULL);
+    number INTEGER NOT NULL, record INTEGER NOT NULL, file TEXT NOT NULL, checksum INTEGER NOT NULL,
+    digest INTEGER NOT NULL);
   CREATE TABLE optimizer (
     name TEXT PRIMARY KEY, request BLOB NOT NULL, package BLOB NOT NULL,
     states TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
@@ -29,6 +33,43 @@ static constexpr const char *schema = R"(
     PRIMARY KEY (client, sequence)) WITHOUT ROWID;
   CREATE TABLE client (name TEXT PRIMARY KEY, forgotten INTEGER NOT NULL) WITHOUT ROWID;
 )";
+
+/// A checksum of all rows. SQLite has none, and would return a damaged number as any other.
+static uint64_t digestOf(const Snapshot &snapshot) {
+  std::string text;
+  const auto addNumber = [&](uint64_t value) {
+    text.append(reinterpret_cast<const char *>(&value), sizeof(value));
+  };
+  const auto addText = [&](const std::string &value) {
+    addNumber(value.size());
+    text += value;
+  };
+  const auto addFile = [&](const SnapshotFile &file) {
+    addText(file.name);
+    addNumber(file.checksum);
+  };
+  addNumber(snapshot.number);
+  addNumber(snapshot.record);
+  addFile(snapshot.parameters);
+  addNumber(snapshot.optimizers.size());
+  for (const StoredOptimizer &one : snapshot.optimizers) {
+    addText(one.name);
+    addText(one.request);
+    addText(one.package);
+    addFile(one.states);
+  }
+  addNumber(snapshot.answers.size());
+  for (const StoredAnswer &one : snapshot.answers) {
+    addText(one.client);
+    addNumber(one.sequence);
+    addNumber(static_cast<uint64_t>(one.value));
+  }
+  for (const StoredClient &one : snapshot.clients) {
+    addText(one.name);
+    addNumber(one.forgotten);
+  }
+  return checksum({text}, 0);
+}
 
 /// A prepared statement. Parameters and columns are counted by the calls.
 class Catalog::Statement {
@@ -151,20 +192,21 @@ void Catalog::create(uint64_t newStore) {
                   applicationId, format, schema)
           .c_str());
   Statement(*this, "INSERT INTO store VALUES (?)").bind(newStore).run();
-  Statement(*this, "INSERT INTO snapshot VALUES (0, 0, '', 0)").run();
+  Statement(*this, "INSERT INTO snapshot VALUES (0, 0, '', 0, ?)").bind(digestOf({})).run();
   run("COMMIT");
 }
 
 Snapshot Catalog::snapshot() {
   Snapshot result;
   const auto checksumOf = [](Statement &row) { return static_cast<uint64_t>(row.number()); };
-  Statement snapshot(*this, "SELECT number, record, file, checksum FROM snapshot");
+  Statement snapshot(*this, "SELECT number, record, file, checksum, digest FROM snapshot");
   if (!snapshot.next())
     throw StoreError(StoreError::Kind::Damaged, fmt::format("`{}` has no snapshot", fileName));
   result.number = static_cast<uint64_t>(snapshot.number());
   result.record = static_cast<uint64_t>(snapshot.number());
   result.parameters.name = snapshot.bytes();
   result.parameters.checksum = checksumOf(snapshot);
+  const auto digest = static_cast<uint64_t>(snapshot.number());
   Statement optimizers(*this, "SELECT name, request, package, states, checksum FROM optimizer "
                               "ORDER BY name");
   while (optimizers.next()) {
@@ -188,18 +230,37 @@ Snapshot Catalog::snapshot() {
     one.name = clients.bytes();
     one.forgotten = static_cast<uint64_t>(clients.number());
   }
+  if (digest != digestOf(result))
+    throw StoreError(StoreError::Kind::Damaged,
+                     fmt::format("`{}` is damaged: its rows are not what was written; restore it "
+                                 "from a copy",
+                                 fileName));
   return result;
 }
 
 void Catalog::replace(const Snapshot &snapshot) {
+  // As the rows are read.
+  Snapshot inOrder = snapshot;
+  const auto key = [](const auto &one) -> const std::string & { return one.name; };
+  std::sort(inOrder.optimizers.begin(), inOrder.optimizers.end(),
+            [&](const auto &one, const auto &other) { return key(one) < key(other); });
+  std::sort(inOrder.clients.begin(), inOrder.clients.end(),
+            [&](const auto &one, const auto &other) { return key(one) < key(other); });
+  std::sort(inOrder.answers.begin(), inOrder.answers.end(),
+            [](const StoredAnswer &one, const StoredAnswer &other) {
+              // SQLite's numbers are signed.
+              return std::tuple(one.client, static_cast<int64_t>(one.sequence)) <
+                     std::tuple(other.client, static_cast<int64_t>(other.sequence));
+            });
   run("BEGIN EXCLUSIVE");
   try {
     run("DELETE FROM snapshot; DELETE FROM optimizer; DELETE FROM answer; DELETE FROM client;");
-    Statement(*this, "INSERT INTO snapshot VALUES (?, ?, ?, ?)")
+    Statement(*this, "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?)")
         .bind(snapshot.number)
         .bind(snapshot.record)
         .bindText(snapshot.parameters.name)
         .bind(snapshot.parameters.checksum)
+        .bind(digestOf(inOrder))
         .run();
     Statement optimizer(*this, "INSERT INTO optimizer VALUES (?, ?, ?, ?, ?)");
     for (const StoredOptimizer &one : snapshot.optimizers)

@@ -52,7 +52,7 @@ protected:
     server().openContext("o", sequence, "a");
     server().push("o", sequence, {"a", sequence}, std::move(gradients));
     const int64_t stepped = server().step("o", sequence, {"a", sequence});
-    server().releaseContext("o", sequence);
+    server().releaseContext("o", sequence, "a");
     return stepped;
   }
   std::vector<Gradient> gradientOf(const std::vector<float> &values) {
@@ -321,7 +321,7 @@ private:
       on.openContext("o", number, "a");
       on.push("o", number, request, std::move(gradients));
       on.step("o", number, request);
-      on.releaseContext("o", number);
+      on.releaseContext("o", number, "a");
       if (&on == &reference)
         answered.push_back(number);
     }

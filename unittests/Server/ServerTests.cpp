@@ -49,7 +49,7 @@ TEST_F(ServerTest, StepsOnceForEachRequest) {
   EXPECT_EQ(valuesAt("v"), std::vector<float>{5});
   EXPECT_EQ(server.step("o", 1, {"a", 3}), 1);
   EXPECT_EQ(valuesAt("w"), (std::vector<float>{-1, 0, 1}));
-  server.releaseContext("o", 1);
+  server.releaseContext("o", 1, "a");
   EXPECT_EQ(server.step("o", 1, {"a", 3}), 1); // the answer is known
   EXPECT_EQ(refusalOf(Reason::ContextUnknown, [&] { server.step("o", 1, {"a", 4}); }),
             "optimizer `o` has no open context 1; it was released, or never opened");
@@ -123,7 +123,7 @@ TEST_F(ServerTest, ConcurrentStepsAreEachAppliedOnce) {
         std::thread again([&] { server.step(name, context, key); });
         server.step(name, context, key);
         again.join();
-        server.releaseContext(name, context);
+        server.releaseContext(name, context, name);
       }
     });
   for (std::thread &thread : threads)

@@ -98,7 +98,7 @@ private:
       EXPECT_EQ(server.step(name, context, key), 2);
       if (step % 8 == 0)
         EXPECT_EQ(server.step(name, context, key), 2); // repeated
-      server.releaseContext(name, context);
+      server.releaseContext(name, context, name);
     }
   }
 

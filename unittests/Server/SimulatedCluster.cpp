@@ -176,7 +176,7 @@ void SimulatedCluster::advance(Client &client) {
     client.step.reset();
     for (size_t worker : step.workers)
       call(worker, [step](Server &server) {
-        server.releaseContext("o", step.context);
+        server.releaseContext("o", step.context, step.request.client);
         return 0;
       });
   } catch (const Refusal &refusal) {
@@ -293,7 +293,7 @@ void SimulatedCluster::check(size_t which) {
     reference.openContext("o", own.sequence, own.client);
     reference.push("o", own.sequence, own, std::move(gradients));
     reference.step("o", own.sequence, own);
-    reference.releaseContext("o", own.sequence);
+    reference.releaseContext("o", own.sequence, own.client);
     worker.known.insert(request);
     if (--step.missing == 0)
       unfinished.erase(request);

@@ -113,3 +113,28 @@ TEST(CatalogTest, RefusesADamagedDatabase) {
                                "from a copy");
   }
 }
+
+TEST(CatalogTest, RefusesRowsThatAreNotWhatWasWritten) {
+  SimulatedStorage storage;
+  SimulatedDisk disk(storage);
+  {
+    Catalog(disk, 99).replace(example(1));
+  }
+  const std::string whole = storage.content("catalog.sqlite");
+  size_t refused = 0;
+  for (size_t place = whole.find("client"); place != std::string::npos;
+       place = whole.find("client", place + 1)) {
+    std::string content = whole;
+    content[place + 7] = static_cast<char>(content[place + 7] ^ 1); // behind a name: a number
+    storage.setContent("catalog.sqlite", content);
+    try {
+      Catalog(disk, 99).snapshot();
+    } catch (const StoreError &error) {
+      refused +=
+          std::string_view(error.what()) ==
+          "`catalog.sqlite` is damaged: its rows are not what was written; restore it from a "
+          "copy";
+    }
+  }
+  EXPECT_GE(refused, 2u); // other places are in the schema
+}

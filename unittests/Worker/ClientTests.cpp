@@ -99,6 +99,9 @@ TEST_F(ClientTest, ClientsShareAContext) {
   Values gradient = {1, 1}, rows = {10, 20};
   one.push({{"a", TensorView(gradient)}});
   other.push({{"a", TensorView(gradient)}, {"b", dist::Gradient({2, 2}, TensorView(rows))}});
+  {
+    const dist::Context released = std::move(other); // by `second`
+  }
   EXPECT_EQ(one.step(), 2);
   EXPECT_EQ(get(second, "a", 2), (Values{-1, 0}));
   EXPECT_EQ(get(second, "b", 3), (Values{3, 4, -25}));

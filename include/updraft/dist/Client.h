@@ -84,7 +84,8 @@ struct Gradient {
   TensorView values;
 };
 
-/// Gradients on the workers, for steps. Its destructor frees them.
+/// Gradients on the workers, for steps. Its destructor releases them; they are freed when all
+/// clients have released them.
 class Context {
 public:
   Context(Context &&) noexcept;

@@ -79,7 +79,7 @@ class Client:
             return arrays_from(stub.GetParameters(request, timeout=timeout))
 
         results = self._workers.call_each(by_worker, call)
-        arrays = {}
+        arrays: dict[str, np.ndarray[Any, Any]] = {}
         for part, versions in results.values():
             arrays |= part
             self._workers.set_versions(versions)

@@ -24,7 +24,10 @@ _ROWS_PER_MESSAGE = 1 << 17
 
 
 class Context:
-    """Gradients on the workers, for steps. Leaving the `with` block frees them."""
+    """Gradients on the workers, for steps.
+
+    Leaving the `with` block releases them. They are freed when all clients have released them.
+    """
 
     def __init__(self, optimizer: "DistributedOptimizer", number: int) -> None:
         self._optimizer = optimizer
@@ -133,8 +136,8 @@ class Context:
         )
 
     def close(self) -> None:
-        """Frees the gradients."""
-        request = messages.ReleaseContextRequest(context=self._id)
+        """Releases the gradients, which are freed when all clients have released them."""
+        request = messages.ReleaseContextRequest(context=self._id, client=self._client)
         self._optimizer._call_all(
             lambda stub, worker, timeout: stub.ReleaseContext(request, timeout=timeout)
         )

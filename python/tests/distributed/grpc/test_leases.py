@@ -1,0 +1,60 @@
+"""Contexts that killed clients leave behind."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from updraft.distributed.grpc import Client
+from updraft.worker.v1 import worker_pb2 as messages
+
+from .conftest import running
+
+CLIENTS, CONTEXTS = 4, 2_500
+
+# Opens contexts, pushes a gradient into some of them, and is killed.
+LEAKING = """
+import os, signal, sys
+import numpy as np
+from updraft.distributed.grpc import Client
+
+client = Client([sys.argv[1]], name=sys.argv[2])
+optimizer = client.optimizer("o", "SGD", [{"params": ["w"], "lr": 1.0}])
+for number in range(int(sys.argv[3])):
+    context = optimizer.context()
+    if number % 50 == 0:
+        context.push({"w": np.ones(10_000, np.float32)})
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def resident_bytes(process):
+    """Returns the resident memory of a process."""
+    pages = pathlib.Path(f"/proc/{process.pid}/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_contexts_of_killed_clients_are_freed():
+    with running("--lease=1") as (address, process), Client([address]) as client:
+
+        def statistics():
+            return client._workers.stub(0).GetStatistics(messages.GetStatisticsRequest())
+
+        client.put({"w": np.zeros(10_000, np.float32)})
+        client.optimizer("o", "SGD", [{"params": ["w"], "lr": 1.0}])
+        before = resident_bytes(process)
+        leaking = [
+            subprocess.Popen([sys.executable, "-c", LEAKING, address, f"c{number}", str(CONTEXTS)])
+            for number in range(CLIENTS)
+        ]
+        assert [each.wait() for each in leaking] == [-signal.SIGKILL] * CLIENTS
+        end = time.monotonic() + 2 + 1  # two leases, and the pauses between looks
+        while statistics().contexts != 0:
+            assert time.monotonic() < end, statistics()
+            time.sleep(0.05)
+        assert statistics().tensor_bytes == 40_000
+        assert resident_bytes(process) <= 1.05 * before + (32 << 20)
