@@ -17,7 +17,7 @@ namespace updraft::worker {
 class SlicedMessage {
 public:
   /// `chunkField` is the number of the chunk's field. Sets all of `message` but the data. Returns
-  /// false for bytes that are no such message.
+  /// false if the bytes aren't such a message.
   bool parse(const grpc::ByteBuffer &bytes, int chunkField, google::protobuf::MessageLite &message);
   /// The data, in parts. Valid until the next call.
   const std::vector<std::string_view> &data() const { return parts; }

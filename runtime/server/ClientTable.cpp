@@ -10,7 +10,7 @@
 
 using namespace updraft::server;
 
-ClientTable::Client &ClientTable::find(const std::string &name) {
+const std::shared_ptr<ClientTable::Client> &ClientTable::find(const std::string &name) const {
   const auto found = clients.find(name);
   if (found == clients.end())
     throw Refusal(Reason::ClientUnknown,
@@ -18,7 +18,7 @@ ClientTable::Client &ClientTable::find(const std::string &name) {
                               "forgotten it; the outcome of its earlier requests is unknown; "
                               "register under a new name",
                               name));
-  return *found->second;
+  return found->second;
 }
 
 /// The client, which is added if it isn't registered.
@@ -56,8 +56,7 @@ bool ClientTable::renew(const std::string &name) {
 ClientTable::Request::Request(ClientTable &table, const std::string &name)
     : table(table), client([&] {
         const std::lock_guard guard(table.mutex);
-        table.find(name);
-        return table.clients.at(name);
+        return table.find(name);
       }()) {
   const std::lock_guard guard(table.mutex);
   if (client->requests >= table.limits.requests)
@@ -103,8 +102,7 @@ static bool isOutcomeUnknown() {
 
 int64_t ClientTable::once(const RequestKey &request, const std::function<int64_t()> &carryOut) {
   std::unique_lock lock(mutex);
-  find(request.client);
-  const std::shared_ptr<Client> client = clients.at(request.client);
+  const std::shared_ptr<Client> client = find(request.client);
   for (;;) {
     const auto found = client->answers.find(request.sequence);
     if (found == client->answers.end())

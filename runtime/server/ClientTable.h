@@ -130,7 +130,7 @@ private:
   // Called with `mutex` held.
   bool hasEnded(const Client &client) const;
   bool isForgettable(const Client &client) const;
-  Client &find(const std::string &name);
+  const std::shared_ptr<Client> &find(const std::string &name) const;
   Client &place(const std::string &name);
   void forgetOld(Client &client);
 

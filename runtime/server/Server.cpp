@@ -282,7 +282,7 @@ Statistics Server::statistics() const {
   result.rememberedAnswers = table.answerCount();
   result.tensorBytes = memory.used();
   result.steps = steps;
-  result.journalBytes = store ? store->journal().bytes() : 0;
+  result.journalBytes = journalBytes();
   {
     const std::lock_guard guard(transactions);
     result.undecidedSteps = prepared.size();

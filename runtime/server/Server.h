@@ -123,6 +123,8 @@ public:
   uint64_t changesSinceSnapshot() const { return recorder.gate.count() - inSnapshot; }
 
   Statistics statistics() const;
+  /// 0 without a store.
+  uint64_t journalBytes() const { return store ? store->journal().bytes() : 0; }
 
 private:
   struct OpenContext {

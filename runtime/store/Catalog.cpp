@@ -9,11 +9,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <string_view>
-#include <tuple>
+#include <utility>
 
 using namespace updraft::store;
-
-static constexpr const char *fileName = "catalog.sqlite";
 
 /// "Updr", which `file` and other programs tell databases by.
 static constexpr int applicationId = 0x55706472;
@@ -238,20 +236,13 @@ Snapshot Catalog::snapshot() {
   return result;
 }
 
-void Catalog::replace(const Snapshot &snapshot) {
-  // As the rows are read.
-  Snapshot inOrder = snapshot;
-  const auto key = [](const auto &one) -> const std::string & { return one.name; };
-  std::sort(inOrder.optimizers.begin(), inOrder.optimizers.end(),
-            [&](const auto &one, const auto &other) { return key(one) < key(other); });
-  std::sort(inOrder.clients.begin(), inOrder.clients.end(),
-            [&](const auto &one, const auto &other) { return key(one) < key(other); });
-  std::sort(inOrder.answers.begin(), inOrder.answers.end(),
-            [](const StoredAnswer &one, const StoredAnswer &other) {
-              // SQLite's numbers are signed.
-              return std::tuple(one.client, static_cast<int64_t>(one.sequence)) <
-                     std::tuple(other.client, static_cast<int64_t>(other.sequence));
-            });
+void Catalog::replace(Snapshot snapshot) {
+  // As the rows are read, for the digest. SQLite's numbers are signed.
+  std::ranges::sort(snapshot.optimizers, {}, &StoredOptimizer::name);
+  std::ranges::sort(snapshot.clients, {}, &StoredClient::name);
+  std::ranges::sort(snapshot.answers, {}, [](const StoredAnswer &one) {
+    return std::pair(one.client, static_cast<int64_t>(one.sequence));
+  });
   run("BEGIN EXCLUSIVE");
   try {
     run("DELETE FROM snapshot; DELETE FROM optimizer; DELETE FROM answer; DELETE FROM client;");
@@ -260,7 +251,7 @@ void Catalog::replace(const Snapshot &snapshot) {
         .bind(snapshot.record)
         .bindText(snapshot.parameters.name)
         .bind(snapshot.parameters.checksum)
-        .bind(digestOf(inOrder))
+        .bind(digestOf(snapshot))
         .run();
     Statement optimizer(*this, "INSERT INTO optimizer VALUES (?, ?, ?, ?, ?)");
     for (const StoredOptimizer &one : snapshot.optimizers)

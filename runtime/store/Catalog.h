@@ -54,6 +54,9 @@ struct Snapshot {
 /// Not thread-safe. Throws StoreError.
 class Catalog {
 public:
+  /// Its file on the disk.
+  static constexpr const char *fileName = "catalog.sqlite";
+
   /// Opens the database, or creates one with the number `newStore` and an empty snapshot.
   Catalog(Disk &disk, uint64_t newStore);
   ~Catalog();
@@ -63,7 +66,7 @@ public:
 
   Snapshot snapshot();
   /// Makes this the current snapshot. On an error the old one stays.
-  void replace(const Snapshot &snapshot);
+  void replace(Snapshot snapshot);
 
 private:
   class Statement;

@@ -28,7 +28,7 @@ public:
   virtual void sync() = 0;
 };
 
-/// A folder of files. Names have no slash. Functions throw StoreError. Thread-safe.
+/// A folder of files. Names don't contain slashes. Functions throw StoreError. Thread-safe.
 class Disk {
 public:
   virtual ~Disk() = default;

@@ -13,7 +13,7 @@
 
 using namespace updraft::store;
 
-static constexpr std::string_view prefix = "journal-";
+static constexpr std::string_view prefix = Journal::prefix;
 
 static std::string nameOfSegment(uint64_t first) { return fmt::format("{}{:020}", prefix, first); }
 

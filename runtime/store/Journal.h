@@ -21,6 +21,9 @@ namespace updraft::store {
 /// Appends records, and syncs them in groups. Thread-safe. Throws StoreError.
 class Journal {
 public:
+  /// The names of segments begin with it.
+  static constexpr std::string_view prefix = "journal-";
+
   using Visitor = std::function<void(uint64_t number, std::string_view content)>;
 
   /// Reads the records after number `after`, in order, and calls `visit` with each. Cuts off an
@@ -30,7 +33,7 @@ public:
   Journal(Disk &disk, uint64_t store, uint64_t after, const Visitor &visit);
 
   /// Appends a record, which consists of the parts one after the other. Returns its number. If it
-  /// throws, the journal has no such record.
+  /// throws, the journal doesn't contain the record.
   uint64_t append(const std::vector<std::string_view> &parts);
   /// Returns once the record `number` and all before are on the disk. A call serves all threads
   /// that wait. Throws Failed if that isn't known; then the journal takes no more records.

@@ -16,15 +16,16 @@ static constexpr std::string_view prefix = "snapshot-";
 /// Throws Damaged if the folder has files of a store without its catalog, which would otherwise
 /// count as a new store.
 static Disk &checked(Disk &disk) {
-  const auto catalog = disk.open("catalog.sqlite", Disk::Opening::Existing);
+  const auto catalog = disk.open(Catalog::fileName, Disk::Opening::Existing);
   if (catalog && catalog->size() != 0)
     return disk;
   for (const std::string &name : disk.list())
-    if (name.starts_with(prefix) || name.starts_with("journal-"))
-      throw StoreError(StoreError::Kind::Damaged,
-                       fmt::format("the store has `{}`, and `catalog.sqlite` is missing or empty; "
-                                   "restore it from a copy",
-                                   name));
+    if (name.starts_with(prefix) || name.starts_with(Journal::prefix))
+      throw StoreError(
+          StoreError::Kind::Damaged,
+          fmt::format("the store has `{}`, and `{}` is missing or empty; restore it from a "
+                      "copy",
+                      name, Catalog::fileName));
   return disk;
 }
 
@@ -63,7 +64,7 @@ void Store::save(SnapshotContent content) {
   }
   catalog.replace(made);
   current = std::move(made);
-  // What follows is done again at the next start, if it fails.
+  // The next start repeats the rest, if it fails.
   removeOthers();
   records->removeUpTo(current.record);
 }

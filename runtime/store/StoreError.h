@@ -12,7 +12,7 @@ namespace updraft::store {
 class StoreError : public std::runtime_error {
 public:
   enum class Kind {
-    Full,    ///< the disk has no room; nothing was written, and a repetition may succeed
+    Full,    ///< the disk is full; nothing was written, and a repetition may succeed
     Failed,  ///< the disk reported another error
     Damaged, ///< the store's content is not what was written
     Newer,   ///< a newer version of Updraft wrote it

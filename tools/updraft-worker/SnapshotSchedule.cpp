@@ -29,7 +29,7 @@ bool SnapshotSchedule::take() {
 }
 
 void SnapshotSchedule::tick() {
-  const bool isLong = server.statistics().journalBytes > journalBytes;
+  const bool isLong = server.journalBytes() > journalBytes;
   const bool isTime = std::chrono::steady_clock::now() - last >= interval;
   if (server.changesSinceSnapshot() != 0 && (isTime || (isLong && !hasFailed)))
     take();

@@ -18,9 +18,9 @@
 using namespace updraft;
 
 void worker::verifyStore(const std::string &folder) {
-  if (!std::filesystem::exists(folder + "/catalog.sqlite"))
+  if (!std::filesystem::exists(std::filesystem::path(folder) / store::Catalog::fileName))
     throw std::runtime_error(
-        fmt::format("`{}` is not a store: it has no file `catalog.sqlite`", folder));
+        fmt::format("`{}` is not a store: it has no file `{}`", folder, store::Catalog::fileName));
   auto disk = std::make_unique<store::ScratchDisk>(std::make_unique<store::FolderDisk>(folder));
   store::Store store(std::move(disk), 0);
   const store::Snapshot snapshot = store.snapshot();

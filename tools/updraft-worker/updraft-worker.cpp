@@ -190,11 +190,13 @@ int run(const Options &options) {
                         options.durability == "step" ? server::Durability::Step
                                                      : server::Durability::Snapshot,
                         store ? &*store : nullptr);
-  if (store)
+  if (store) {
+    const server::Statistics found = server.statistics();
     log(Severity::Info, "store opened",
         {{"folder", options.store},
-         {"parameters", std::to_string(server.statistics().parameters)},
-         {"optimizers", std::to_string(server.statistics().optimizers)}});
+         {"parameters", std::to_string(found.parameters)},
+         {"optimizers", std::to_string(found.optimizers)}});
+  }
   std::optional<SnapshotSchedule> snapshots;
   if (store)
     snapshots.emplace(server, metrics, std::chrono::seconds(options.snapshotInterval),
