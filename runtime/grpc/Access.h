@@ -7,24 +7,29 @@
 
 #include <grpcpp/server_context.h>
 
-#include <string>
+#include <string_view>
 
 namespace updraft::worker {
+
+/// The names in a request; empty: none.
+struct Named {
+  std::string_view optimizer = {};
+  std::string_view client = {};
+};
 
 /// Decides whether the sender of a request has a role. Thread-safe.
 class Access {
 public:
   virtual ~Access() = default;
-  /// Throws Unauthenticated or PermissionDenied. `optimizer` is the one that the request is for, or
-  /// empty. The message doesn't say why; the worker's log does.
-  virtual void require(const grpc::ServerContext &context, Role role,
-                       const std::string &optimizer) const = 0;
+  /// Throws Unauthenticated or PermissionDenied. The message doesn't say why; the worker's log
+  /// does.
+  virtual void require(const grpc::ServerContext &context, Role role, Named named) const = 0;
 };
 
 /// For a worker that only its machine reaches.
 class Everyone final : public Access {
 public:
-  void require(const grpc::ServerContext &, Role, const std::string &) const override {}
+  void require(const grpc::ServerContext &, Role, Named) const override {}
 };
 
 } // namespace updraft::worker

@@ -22,7 +22,7 @@ using server::Refusal;
 grpc::Status PeerService::Prepare(grpc::ServerContext *context, const v1::PrepareRequest *request,
                                   v1::PrepareResponse *response) {
   return answer(*context, [&] {
-    access.require(*context, Role::Peer, "");
+    access.require(*context, Role::Peer, {});
     if (request->self() == 0 || static_cast<int>(request->self()) >= request->workers().size())
       throw Refusal(Reason::InvalidArgument, "the worker is not one that the coordinator names");
     response->set_stepped(server.prepare({request->context().optimizer(),
@@ -38,7 +38,7 @@ grpc::Status PeerService::Prepare(grpc::ServerContext *context, const v1::Prepar
 grpc::Status PeerService::Decide(grpc::ServerContext *context, const v1::DecideRequest *request,
                                  v1::DecideResponse *) {
   return answer(*context, [&] {
-    access.require(*context, Role::Peer, "");
+    access.require(*context, Role::Peer, {});
     server.decide({keyOf(request->request()), request->attempt(), request->commit(), 0, {}});
   });
 }
@@ -46,7 +46,7 @@ grpc::Status PeerService::Decide(grpc::ServerContext *context, const v1::DecideR
 grpc::Status PeerService::Identify(grpc::ServerContext *context, const v1::IdentifyRequest *,
                                    v1::IdentifyResponse *response) {
   return answer(*context, [&] {
-    access.require(*context, Role::Peer, "");
+    access.require(*context, Role::Peer, {});
     response->set_epoch(epoch);
   });
 }
@@ -55,7 +55,7 @@ grpc::Status PeerService::GetOutcome(grpc::ServerContext *context,
                                      const v1::GetOutcomeRequest *request,
                                      v1::GetOutcomeResponse *response) {
   return answer(*context, [&] {
-    access.require(*context, Role::Peer, "");
+    access.require(*context, Role::Peer, {});
     switch (server.outcome(keyOf(request->request()), request->attempt())) {
     case Outcome::Unknown:
       response->set_outcome(v1::GetOutcomeResponse::UNKNOWN);

@@ -84,7 +84,7 @@ WorkerService::WorkerService(server::Server &server, server::Peers &peers, const
 grpc::Status WorkerService::Describe(grpc::ServerContext *context, const v1::DescribeRequest *,
                                      v1::DescribeResponse *response) {
   return answer(*context, [&] {
-    access.require(*context, Role::Reader, "");
+    access.require(*context, Role::Reader, {});
     response->set_version(identity.version);
     response->set_epoch(identity.epoch);
     response->set_largest_message_bytes(identity.largestMessage);
@@ -95,7 +95,7 @@ grpc::Status WorkerService::Register(grpc::ServerContext *context,
                                      const v1::RegisterRequest *request,
                                      v1::RegisterResponse *response) {
   return answer(*context, [&] {
-    access.require(*context, Role::Trainer, "");
+    access.require(*context, Role::Trainer, {"", request->client()});
     server.registerClient(request->client());
     response->set_lease_seconds(static_cast<uint32_t>(server.clients().lease().count()));
   });
@@ -105,7 +105,7 @@ grpc::Status WorkerService::KeepAlive(grpc::ServerContext *context,
                                       const v1::KeepAliveRequest *request,
                                       v1::KeepAliveResponse *response) {
   return answer(*context, [&] {
-    access.require(*context, Role::Trainer, "");
+    access.require(*context, Role::Trainer, {"", request->client()});
     response->set_is_registered(server.clients().renew(request->client()));
     response->set_epoch(identity.epoch);
   });
@@ -113,7 +113,7 @@ grpc::Status WorkerService::KeepAlive(grpc::ServerContext *context,
 
 grpc::Status WorkerService::putParameters(grpc::ServerContext &context, Messages &messages) {
   return answer(context, [&] {
-    access.require(context, Role::Admin, "");
+    access.require(context, Role::Admin, {});
     uint64_t record = 0;
     TensorReader reader(server.budget(), [&](const std::string &name, server::Tensor tensor) {
       record = server.put(name, std::move(tensor));
@@ -131,7 +131,7 @@ grpc::Status WorkerService::GetParameters(grpc::ServerContext *context,
                                           const v1::GetParametersRequest *request,
                                           grpc::ServerWriter<v1::TensorChunk> *chunks) {
   return answer(*context, [&] {
-    access.require(*context, Role::Reader, "");
+    access.require(*context, Role::Reader, {});
     const server::Parameters found =
         request->names().empty()
             ? server.parameters().all()
@@ -153,7 +153,7 @@ grpc::Status WorkerService::ListParameters(grpc::ServerContext *context,
                                            const v1::ListParametersRequest *,
                                            v1::ListParametersResponse *response) {
   return answer(*context, [&] {
-    access.require(*context, Role::Reader, "");
+    access.require(*context, Role::Reader, {});
     for (const auto &parameter : server.parameters().all()) {
       v1::ListParametersResponse::Parameter *listed = response->add_parameters();
       *listed->mutable_tensor() =
@@ -167,7 +167,7 @@ grpc::Status WorkerService::CreateOptimizer(grpc::ServerContext *context,
                                             const v1::CreateOptimizerRequest *request,
                                             v1::CreateOptimizerResponse *) {
   return answer(*context, [&] {
-    access.require(*context, Role::Admin, request->optimizer());
+    access.require(*context, Role::Admin, {.optimizer = request->optimizer()});
     server.createOptimizer(*request);
   });
 }
@@ -176,7 +176,7 @@ grpc::Status WorkerService::DeleteOptimizer(grpc::ServerContext *context,
                                             const v1::DeleteOptimizerRequest *request,
                                             v1::DeleteOptimizerResponse *) {
   return answer(*context, [&] {
-    access.require(*context, Role::Admin, request->optimizer());
+    access.require(*context, Role::Admin, {.optimizer = request->optimizer()});
     server.deleteOptimizer(request->optimizer());
   });
 }
@@ -185,7 +185,7 @@ grpc::Status WorkerService::SetHyperparameters(grpc::ServerContext *context,
                                                const v1::SetHyperparametersRequest *request,
                                                v1::SetHyperparametersResponse *) {
   return answer(*context, [&] {
-    access.require(*context, Role::Trainer, request->optimizer());
+    access.require(*context, Role::Trainer, {.optimizer = request->optimizer()});
     server.setHypers(*request);
   });
 }
@@ -194,7 +194,7 @@ grpc::Status WorkerService::GetStates(grpc::ServerContext *context,
                                       const v1::GetStatesRequest *request,
                                       grpc::ServerWriter<v1::StatesChunk> *chunks) {
   return answer(*context, [&] {
-    access.require(*context, Role::Reader, request->optimizer());
+    access.require(*context, Role::Reader, {.optimizer = request->optimizer()});
     const std::string file = server.states(request->optimizer());
     const auto reserved = server.budget().reserve(file.size(), "a file of states");
     v1::StatesChunk chunk;
@@ -210,12 +210,12 @@ grpc::Status WorkerService::PutStates(grpc::ServerContext *context,
                                       grpc::ServerReader<v1::PutStatesRequest> *requests,
                                       v1::PutStatesResponse *) {
   return answer(*context, [&] {
-    access.require(*context, Role::Admin, ""); // before it waits for a message
+    access.require(*context, Role::Admin, {}); // before it waits for a message
     v1::PutStatesRequest request;
     if (!requests->Read(&request))
       throw Refusal(Reason::InvalidArgument, "the stream of states is empty");
     const std::string optimizer = request.optimizer();
-    access.require(*context, Role::Admin, optimizer);
+    access.require(*context, Role::Admin, {.optimizer = optimizer});
     std::string file;
     std::vector<server::Budget::Reservation> reserved;
     do {
@@ -232,7 +232,7 @@ grpc::Status WorkerService::OpenContext(grpc::ServerContext *context,
                                         const v1::OpenContextRequest *request,
                                         v1::OpenContextResponse *) {
   return answer(*context, [&] {
-    access.require(*context, Role::Trainer, request->context().optimizer());
+    access.require(*context, Role::Trainer, {request->context().optimizer(), request->client()});
     server.openContext(request->context().optimizer(), request->context().number(),
                        request->client());
   });
@@ -240,13 +240,13 @@ grpc::Status WorkerService::OpenContext(grpc::ServerContext *context,
 
 grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages &messages) {
   return answer(context, [&] {
-    access.require(context, Role::Trainer, ""); // before it waits for a message
+    access.require(context, Role::Trainer, {}); // before it waits for a message
     RequestStream<v1::PushGradientsRequest> requests(messages);
     if (!requests.next())
       throw Refusal(Reason::InvalidArgument, "the stream of gradients is empty");
     const v1::PushGradientsRequest &message = requests.request();
     const v1::Context into = message.context();
-    access.require(context, Role::Trainer, into.optimizer());
+    access.require(context, Role::Trainer, {into.optimizer(), message.request().client()});
     const server::RequestKey request = keyOf(message.request());
     const server::ClientTable::Request carriedOut(server.clients(), request.client);
     server::Budget &budget = carriedOut.budget();
@@ -285,7 +285,8 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
 grpc::Status WorkerService::Step(grpc::ServerContext *context, const v1::StepRequest *request,
                                  v1::StepResponse *response) {
   return answer(*context, [&] {
-    access.require(*context, Role::Trainer, request->context().optimizer());
+    access.require(*context, Role::Trainer,
+                   {request->context().optimizer(), request->request().client()});
     const v1::Context &from = request->context();
     const server::RequestKey key = keyOf(request->request());
     const std::vector<std::string> workers(request->workers().begin(), request->workers().end());
@@ -300,7 +301,7 @@ grpc::Status WorkerService::ReleaseContext(grpc::ServerContext *context,
                                            const v1::ReleaseContextRequest *request,
                                            v1::ReleaseContextResponse *) {
   return answer(*context, [&] {
-    access.require(*context, Role::Trainer, request->context().optimizer());
+    access.require(*context, Role::Trainer, {request->context().optimizer(), request->client()});
     server.releaseContext(request->context().optimizer(), request->context().number(),
                           request->client());
   });
@@ -310,7 +311,7 @@ grpc::Status WorkerService::TakeSnapshot(grpc::ServerContext *context,
                                          const v1::TakeSnapshotRequest *,
                                          v1::TakeSnapshotResponse *) {
   return answer(*context, [&] {
-    access.require(*context, Role::Admin, "");
+    access.require(*context, Role::Admin, {});
     server.takeSnapshot();
   });
 }
@@ -319,7 +320,7 @@ grpc::Status WorkerService::GetStatistics(grpc::ServerContext *context,
                                           const v1::GetStatisticsRequest *,
                                           v1::GetStatisticsResponse *response) {
   return answer(*context, [&] {
-    access.require(*context, Role::Reader, "");
+    access.require(*context, Role::Reader, {});
     const server::Statistics statistics = server.statistics();
     response->set_parameters(statistics.parameters);
     response->set_optimizers(statistics.optimizers);

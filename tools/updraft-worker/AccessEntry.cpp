@@ -59,18 +59,20 @@ static AccessEntry parse(const std::string &line) {
   else if (kind == "certificate" && !identity.empty())
     entry.commonName = identity;
   else
-    throw std::runtime_error(
-        "expected `token SHA256 ROLE` or `certificate COMMON-NAME ROLE`, and then `optimizer=NAME` "
-        "and `until=TIME`");
+    throw std::runtime_error("expected `token SHA256 ROLE` or `certificate COMMON-NAME ROLE`, and "
+                             "then `optimizer=NAME`, "
+                             "`client=NAME` and `until=TIME`");
   entry.role = roleOf(role);
   while (words >> word) {
     if (word.starts_with("optimizer=") && word.size() > 10)
       entry.optimizers.insert(word.substr(10));
+    else if (word.starts_with("client=") && word.size() > 7)
+      entry.clients.push_back(word.substr(7));
     else if (word.starts_with("until="))
       entry.until = timeFrom(word.substr(6));
     else
-      throw std::runtime_error(
-          fmt::format("unknown word `{}`; expected `optimizer=NAME` or `until=TIME`", word));
+      throw std::runtime_error(fmt::format(
+          "unknown word `{}`; expected `optimizer=NAME`, `client=NAME` or `until=TIME`", word));
   }
   return entry;
 }

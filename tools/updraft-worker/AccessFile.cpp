@@ -8,6 +8,7 @@
 #include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/auth_context.h>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
@@ -97,10 +98,21 @@ bool includes(Role has, Role needed) {
   return has == needed || (has != Role::Peer && needed != Role::Peer && has > needed);
 }
 
+bool mayName(const AccessEntry &entry, Named named) {
+  const auto hasName = [&](const std::string &pattern) {
+    return pattern.ends_with('*')
+               ? named.client.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1))
+               : named.client == pattern;
+  };
+  return (named.optimizer.empty() || entry.optimizers.empty() ||
+          entry.optimizers.contains(std::string(named.optimizer))) &&
+         (named.client.empty() || entry.clients.empty() ||
+          std::any_of(entry.clients.begin(), entry.clients.end(), hasName));
+}
+
 } // namespace
 
-void AccessFile::require(const grpc::ServerContext &context, Role role,
-                         const std::string &optimizer) const {
+void AccessFile::require(const grpc::ServerContext &context, Role role, Named named) const {
   const Sender sender = senderOf(context);
   bool isKnown = false, hasExpired = false, hasRole = false;
   {
@@ -114,8 +126,7 @@ void AccessFile::require(const grpc::ServerContext &context, Role role,
       isKnown = true;
       if (entry.until && *entry.until <= now)
         hasExpired = true;
-      else if (includes(entry.role, role) && (optimizer.empty() || entry.optimizers.empty() ||
-                                              entry.optimizers.contains(optimizer)))
+      else if (includes(entry.role, role) && mayName(entry, named))
         hasRole = true;
     }
   }
@@ -125,12 +136,13 @@ void AccessFile::require(const grpc::ServerContext &context, Role role,
       !isKnown     ? (sender.token || !sender.commonName.empty() ? "unknown token or certificate"
                                                                  : "neither token nor certificate")
       : hasExpired ? "expired"
-                   : "wrong role or optimizer";
+                   : "wrong role, optimizer or client";
   log(Severity::Warning, "request refused",
       {{"reason", reason},
        {"peer", context.peer()},
        {"certificate", sender.commonName},
-       {"optimizer", optimizer}});
+       {"optimizer", std::string(named.optimizer)},
+       {"client", std::string(named.client)}});
   if (!isKnown || hasExpired)
     throw Refusal(Reason::Unauthenticated, "the request has no valid credentials");
   throw Refusal(Reason::PermissionDenied, "the client may not do this");

@@ -23,8 +23,7 @@ public:
   /// Reads the file again if it has changed. If it has an error, logs it and keeps the old content.
   void refresh();
 
-  void require(const grpc::ServerContext &context, Role role,
-               const std::string &optimizer) const override;
+  void require(const grpc::ServerContext &context, Role role, Named named) const override;
 
 private:
   const std::string path;

@@ -50,11 +50,12 @@ A snapshot is written every --snapshot-interval seconds if anything has changed,
 Security. Without --access the worker listens on this machine alone, because everyone who reaches it can
 do everything. With it, clients prove who they are by a token or by a certificate. Listening elsewhere
 needs TLS, too, whose version is always 1.3. A line of the access file is one of
-  token SHA256 ROLE [optimizer=NAME]... [until=2027-01-31T00:00:00Z]
-  certificate COMMON-NAME ROLE [optimizer=NAME]... [until=TIME]
+  token SHA256 ROLE [optimizer=NAME]... [client=NAME]... [until=2027-01-31T00:00:00Z]
+  certificate COMMON-NAME ROLE [optimizer=NAME]... [client=NAME]... [until=TIME]
 SHA256 is the digest of the token: `printf %s "$TOKEN" | sha256sum`. Roles: a reader reads parameters; a
 trainer also pushes gradients, steps and sets hyperparameters; an admin also writes parameters, and
-creates and deletes optimizers; a peer is another worker. The files are read again when they change.
+creates and deletes optimizers; a peer is another worker. With client=NAME, requests need that client's
+name, or for NAME* one that begins so. The files are read again when they change.
 
 Configuration. --config=FILE has options without dashes, one on a line: `memory = 16`. Options of the
 command line count before those of the file. --check-config checks both, and ends.

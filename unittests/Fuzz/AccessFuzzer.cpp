@@ -29,6 +29,7 @@ static std::vector<std::string> words() {
           " peer",
           " until=2027-01-31T00:00:00Z",
           " optimizer=",
+          " client=",
           std::string(64, 'a')};
 }
 

@@ -28,7 +28,8 @@ struct FuzzTarget {
 };
 
 extern const FuzzTarget languageTarget, dialectTarget, safetensorsTarget, interfaceTarget,
-    packageTarget, rulesTarget, plansTarget, typingTarget, storeTarget, accessTarget;
+    packageTarget, rulesTarget, plansTarget, typingTarget, storeTarget, accessTarget,
+    messagesTarget;
 
 /// Ends the process with a message, because a property doesn't hold.
 [[noreturn]] void finding(const std::string &what);

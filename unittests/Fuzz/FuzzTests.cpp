@@ -14,9 +14,10 @@ using namespace updraft::fuzz;
 
 namespace {
 
-const FuzzTarget *const targets[] = {
-    &languageTarget, &dialectTarget, &safetensorsTarget, &interfaceTarget, &packageTarget,
-    &rulesTarget,    &plansTarget,   &typingTarget,      &storeTarget,     &accessTarget};
+const FuzzTarget *const targets[] = {&languageTarget,  &dialectTarget, &safetensorsTarget,
+                                     &interfaceTarget, &packageTarget, &rulesTarget,
+                                     &plansTarget,     &typingTarget,  &storeTarget,
+                                     &accessTarget,    &messagesTarget};
 
 class FuzzTargets : public testing::TestWithParam<const FuzzTarget *> {
 protected:
@@ -60,7 +61,8 @@ std::string nameOf(const testing::TestParamInfo<const FuzzTarget *> &info) {
 INSTANTIATE_TEST_SUITE_P(All, FuzzTargets, testing::ValuesIn(targets), nameOf);
 INSTANTIATE_TEST_SUITE_P(All, FuzzTargetsWithSeeds,
                          testing::Values(&languageTarget, &dialectTarget, &packageTarget,
-                                         &rulesTarget, &typingTarget, &storeTarget),
+                                         &rulesTarget, &typingTarget, &storeTarget,
+                                         &messagesTarget),
                          nameOf);
 
 TEST(FuzzDeathTest, AFindingEndsTheProcessWithItsMessage) {

@@ -6,14 +6,17 @@
 #include "Requests.h"
 #include "Tensors.h"
 #include "runtime/server/Refusal.h"
+#include "runtime/store/StoreError.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 using namespace updraft::server;
 using updraft::store::PowerLoss;
 using updraft::store::SimulatedDisk;
 using updraft::store::Store;
+using updraft::store::StoreError;
 
 /// The workers' connections among themselves.
 class SimulatedCluster::Network : public Peers {
@@ -66,15 +69,19 @@ SimulatedCluster::SimulatedCluster(uint64_t seed, const Disturbances &disturbanc
 
 SimulatedCluster::~SimulatedCluster() = default;
 
+std::unique_ptr<Server> SimulatedCluster::serverOf(Store &store) {
+  Limits limits;
+  limits.patience = {}; // one thread must not wait for itself
+  return std::make_unique<Server>(
+      limits, packedOnce, [this] { return now; }, Durability::Step, &store);
+}
+
 void SimulatedCluster::start(size_t worker) {
   Worker &started = workers[worker];
   started.checked = 0;
-  Limits limits;
-  limits.patience = {}; // one thread must not wait for itself
   started.store =
       std::make_unique<Store>(std::make_unique<SimulatedDisk>(started.storage), worker + 1);
-  started.server = std::make_unique<Server>(
-      limits, packedOnce, [this] { return now; }, Durability::Step, started.store.get());
+  started.server = serverOf(*started.store);
 }
 
 void SimulatedCluster::losePower(size_t worker) {
@@ -305,7 +312,9 @@ void SimulatedCluster::check(size_t which) {
   if (worker.checked == parameter.version) // nothing has changed
     return;
   worker.checked = parameter.version;
-  if (contentOf(*worker.server) != contentOf(*worker.reference))
+  if (std::string content = contentOf(*worker.server); content != worker.content)
+    worker.before = std::exchange(worker.content, std::move(content));
+  if (worker.content != contentOf(*worker.reference))
     violate(fmt::format("worker {} differs from a serial replay of {} steps", which,
                         worker.known.size()));
 }
@@ -340,6 +349,39 @@ void SimulatedCluster::checkEnd() {
       violate(fmt::format("step {} of client `{}` was answered and is lost", request.sequence,
                           request.client));
   }
+}
+
+std::string SimulatedCluster::rot(size_t times) {
+  for (size_t time = 0; time < times && violation.empty(); ++time) {
+    const size_t which = pick(workerCount);
+    const Worker &worker = workers[which];
+    updraft::store::SimulatedStorage copy;
+    size_t bytes = 0;
+    for (const std::string &name : worker.storage.names()) {
+      SimulatedDisk(copy).open(name, SimulatedDisk::Opening::OrCreate);
+      copy.setContent(name, worker.storage.content(name));
+      bytes += copy.content(name).size();
+    }
+    size_t at = pick(bytes);
+    for (const std::string &name : copy.names()) {
+      std::string content = copy.content(name);
+      if (at < content.size()) {
+        content[at] = static_cast<char>(content[at] ^ 1 << pick(8));
+        copy.setContent(name, content);
+        break;
+      }
+      at -= content.size();
+    }
+    try {
+      Store store(std::make_unique<SimulatedDisk>(copy), which + 1);
+      const std::string content = contentOf(*serverOf(store));
+      if (content != worker.content && content != worker.before)
+        violate(fmt::format("worker {} has started with other bits", which));
+    } catch (const StoreError &) {
+      ++refused;
+    }
+  }
+  return violation;
 }
 
 std::string SimulatedCluster::run(size_t wanted) {

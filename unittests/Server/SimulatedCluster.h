@@ -43,8 +43,13 @@ public:
   /// violation of an invariant (docs/parameter-server.md, "Simulation"); empty if there is none.
   std::string run(size_t steps);
 
+  /// Starts a worker this often from a copy of its disk of which one bit has changed. The worker
+  /// must refuse the store, or have all its steps but the last, which may look like one that was
+  /// never finished. Returns the first violation.
+  std::string rot(size_t times);
+
   /// Counted over all workers.
-  size_t applied = 0, restarts = 0, aborted = 0;
+  size_t applied = 0, restarts = 0, aborted = 0, refused = 0;
 
 private:
   static constexpr size_t workerCount = 3, clientCount = 4;
@@ -58,6 +63,7 @@ private:
     int calls = 0;                     ///< under way
     bool isDying = false;              ///< loses power when they have ended
     uint64_t checked = 0;              ///< the parameter's version when it was compared last
+    std::string content, before;       ///< then, and before its last change
   };
 
   /// A step that a client wants.
@@ -83,6 +89,7 @@ private:
   size_t pick(size_t below) { return random() % below; }
 
   void start(size_t worker);
+  std::unique_ptr<Server> serverOf(store::Store &store);
   void losePower(size_t worker);
   /// Calls `handle` on a worker, like a remote call: not at all, once or twice. Throws Unavailable
   /// if no answer comes.

@@ -34,3 +34,14 @@ TEST(SimulationTest, PowerLossesLeaveStepsWholeOnAllWorkersOrOnNone) {
   }
   EXPECT_GE(restarts, seeds);
 }
+
+TEST(SimulationTest, AChangedBitIsFoundOrCostsTheLastStep) {
+  size_t refused = 0;
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    SimulatedCluster cluster(seed, {.snapshot = 0.02});
+    ASSERT_EQ(cluster.run(20 * seed), "") << seed;
+    ASSERT_EQ(cluster.rot(100), "") << seed;
+    refused += cluster.refused;
+  }
+  EXPECT_GE(refused, 200u); // most other bits are in parts of the catalog that SQLite doesn't use
+}

@@ -3,6 +3,7 @@
 import os
 import random
 import subprocess
+import sys
 import threading
 import time
 
@@ -16,7 +17,27 @@ from .conftest import WORKER, running
 
 # More in `tools/test --long=grpc`.
 KILLS = int(os.environ.get("UPDRAFT_WORKER_KILLS", "20"))
+LARGE_STORE_MIB = int(os.environ.get("UPDRAFT_LARGE_STORE_MIB", "64"))
 CLIENTS = 3
+
+# A client with its own parameter and optimizer. Each step adds 1 to all elements. Prints the
+# number of steps before it started, and then a line after each of its own.
+STEPPING = """
+import sys
+import numpy as np
+from updraft.distributed.grpc import Client
+
+address, name = sys.argv[1:]
+with Client([address]) as client:
+    optimizer = client.optimizer(name, "SGD", [{"params": [name], "lr": 1.0}])
+    [before] = set(client.get([name])[name])
+    print(int(before), flush=True)
+    while True:
+        with optimizer.context() as context:
+            context.push({name: -np.ones(1000, np.float32)})
+            optimizer.step(context)
+        print("stepped", flush=True)
+"""
 
 
 class Killed:
@@ -46,7 +67,7 @@ def killed(tmp_path):
     worker.close()
 
 
-def stepped(optimizer, gradient):
+def stepped(optimizer, gradient, parameter="w"):
     """Steps once, whatever happens to the worker."""
     while True:
         try:
@@ -56,7 +77,7 @@ def stepped(optimizer, gradient):
             continue
     while True:
         try:
-            context.push({"w": gradient})
+            context.push({parameter: gradient})
             optimizer.step(context)
             return
         except ContextLostError:
@@ -82,7 +103,9 @@ def test_no_step_is_lost_or_doubled(killed):
             raise
 
     with Client([killed.address]) as client:
-        client.put({"w": np.zeros(count, np.float32)})
+        # Makes the store larger: 20 MB in `tools/test --long=grpc`.
+        rest = np.ones(5_000_000 if KILLS >= 1000 else 5_000, np.float32)
+        client.put({"w": np.zeros(count, np.float32), "rest": rest})
         threads = [threading.Thread(target=train, args=[number]) for number in range(CLIENTS)]
         for thread in threads:
             thread.start()
@@ -105,6 +128,46 @@ def test_no_step_is_lost_or_doubled(killed):
     assert "the store is whole" in verified.stdout
     assert sum(taken) >= KILLS
     np.testing.assert_array_equal(w, np.full(count, sum(taken), np.float32))
+
+
+def test_a_killed_client_has_stepped_as_often_as_it_was_told(tmp_path):
+    """Or once more: the last step may have been applied when no one received the answer."""
+    with running(f"--store={tmp_path / 'store'}") as (address, _), Client([address]) as client:
+        client.put({"w": np.zeros(1000, np.float32)})
+        chance = random.Random(0)
+        told = 0
+        for _ in range(max(KILLS // 10, 3)):
+            process = subprocess.Popen(
+                [sys.executable, "-c", STEPPING, address, "w"], stdout=subprocess.PIPE, text=True
+            )
+            before = int(process.stdout.readline())
+            assert before - told in (0, 1)
+            process.stdout.readline()
+            time.sleep(chance.uniform(0, 0.05))
+            process.kill()
+            told = before + 1 + process.stdout.read().count("stepped\n")
+            process.wait()
+            process.stdout.close()
+        [after] = set(client.get(["w"])["w"])
+        assert after - told in (0, 1)
+
+
+def test_a_large_store_serves_soon_again(killed):
+    """Three times, with the store in the page cache. 1 GiB in `tools/test --long=grpc`."""
+    count = LARGE_STORE_MIB << 18
+    with Client([killed.address]) as client:
+        client.put({"small": np.zeros(4, np.float32), "large": np.ones(count, np.float32)})
+        optimizer = client.optimizer("o", "SGD", [{"params": ["small"], "lr": 1.0}])
+        client.take_snapshots()
+        for kill in range(1, 4):
+            stepped(optimizer, -np.ones(4, np.float32), "small")
+            started = time.monotonic()
+            killed.kill()
+            assert list(client.get(["small"])["small"]) == [kill] * 4
+            seconds = time.monotonic() - started
+            print(f"serving again after {seconds:.2f} s")
+            assert seconds <= 5
+        assert (client.get(["large"])["large"] == 1).all()
 
 
 def test_states_have_the_bits_of_this_process(killed):

@@ -102,7 +102,7 @@ def test_tokens_and_their_roles(tmp_path, authority):
             with worker.client(token="trainer") as trainer:
                 assert refusal(lambda: trainer.put({"w": ones})) == WRONG_ROLE
                 assert refusal(lambda: trainer.optimizer("ours", "SGD", groups)) == WRONG_ROLE
-            assert "wrong role or optimizer" in worker.logged("request refused")
+            assert "wrong role, optimizer or client" in worker.logged("request refused")
 
             # An optimizer that exists can be used without creating it.
             ours = admin.optimizer("ours", "SGD", groups)
@@ -130,7 +130,35 @@ def test_tokens_and_their_roles(tmp_path, authority):
                 assert refusal(lambda: client.get(["w"])) == NO_CREDENTIALS
             worker.logged(reason)
         for token in ("admin", "trainer", "reader", "wrong", "old"):
-            assert token not in re.sub(r"wrong role|optimizer=\w+", "", worker.log.read_text())
+            assert token not in re.sub(
+                r"wrong role, optimizer or client|optimizer=\w+", "", worker.log.read_text()
+            )
+
+
+def test_names_of_clients_that_belong_to_a_token(tmp_path, authority):
+    access = "\n".join(
+        [
+            f"token {digest('first')} admin client=alice client=team-*",
+            f"token {digest('second')} admin",
+        ]
+    )
+    ones = np.ones(2, np.float32)
+    with Guarded(tmp_path, authority, access) as worker:
+
+        def step(token, name):
+            with worker.client(token=token, name=name) as client:
+                client.put({"w": ones})
+                optimizer = client.optimizer("ours", "SGD", [{"params": ["w"], "lr": 1.0}])
+                with optimizer.context() as context:
+                    context.push({"w": ones})
+                    return optimizer.step(context)
+
+        for name in ("alice", "team-1"):
+            assert step("first", name) == 1
+        for name in ("alice2", "bob", "team", "*"):
+            assert refusal(lambda name=name: step("first", name)) == WRONG_ROLE
+            assert f"client={name}" in worker.logged(f"client={name}")
+        assert step("second", "bob") == 1
 
 
 def test_a_revoked_token(tmp_path, authority):
