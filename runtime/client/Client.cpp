@@ -4,6 +4,7 @@
 
 #include "runtime/base/DType.h"
 #include "runtime/client/Lease.h"
+#include "runtime/client/StateFiles.h"
 #include "runtime/client/TensorWriter.h"
 #include "runtime/client/Workers.h"
 #include "runtime/messages/TensorMessages.h"
@@ -187,6 +188,15 @@ void Client::get(const std::map<std::string, TensorView> &parameters) {
   });
 }
 
+void Client::takeSnapshots() {
+  connection->workers.callEach(connection->workers.all(), [](size_t) {
+    return [](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+      proto::TakeSnapshotResponse response;
+      return stub.TakeSnapshot(&context, {}, &response);
+    };
+  });
+}
+
 //===----------------------------------------------------------------------------------------===//
 // Optimizer
 //===----------------------------------------------------------------------------------------===//
@@ -198,6 +208,15 @@ struct Optimizer::State {
   std::vector<std::vector<size_t>> byGroup;             ///< of each group
   std::map<std::string, size_t> workerOf;               ///< by parameter
   std::map<size_t, std::map<size_t, uint32_t>> groupOn; ///< by worker, then by group
+
+  /// Throws std::invalid_argument for a parameter of others.
+  size_t placeOf(const std::string &parameter) const {
+    const auto found = workerOf.find(parameter);
+    if (found == workerOf.end())
+      throw std::invalid_argument(
+          fmt::format("the optimizer `{}` has no parameter `{}`", name, parameter));
+    return found->second;
+  }
 };
 
 Optimizer Client::createOptimizer(const std::string &name, const RuleText &rule,
@@ -261,6 +280,53 @@ void Optimizer::setHypers(size_t group, const std::map<std::string, double> &hyp
       request.set_group(state->groupOn.at(worker).at(group));
       request.mutable_hyperparameters()->insert(hypers.begin(), hypers.end());
       return stub.SetHyperparameters(&context, request, &response);
+    };
+  });
+}
+
+std::string Optimizer::states() const {
+  std::map<size_t, std::string> files;
+  for (size_t worker : state->some)
+    files[worker]; // the calls below are in several threads
+  state->connection->workers.callEach(state->some, [&](size_t worker) {
+    return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+      proto::GetStatesRequest request;
+      request.set_optimizer(state->name);
+      auto reader = stub.GetStates(&context, request);
+      std::string &file = files.at(worker);
+      file.clear();
+      proto::StatesChunk chunk;
+      while (reader->Read(&chunk))
+        file += chunk.data();
+      return reader->Finish();
+    };
+  });
+  std::vector<std::string> parts;
+  for (auto &[worker, file] : files)
+    parts.push_back(std::move(file));
+  return joinStates(parts);
+}
+
+void Optimizer::setStates(const std::string &file) {
+  std::map<size_t, std::string> files =
+      splitStates(file, [&](const std::string &parameter) { return state->placeOf(parameter); });
+  for (size_t worker : state->some)
+    files.try_emplace(worker, noStates());
+  state->connection->workers.callEach(state->some, [&](size_t worker) {
+    return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+      proto::PutStatesResponse response;
+      auto writer = stub.PutStates(&context, &response);
+      proto::PutStatesRequest request;
+      request.set_optimizer(state->name);
+      const std::string &content = files.at(worker);
+      for (size_t sent = 0; sent < content.size(); sent += messages::chunkBytes) {
+        request.mutable_chunk()->set_data(content.substr(sent, messages::chunkBytes));
+        if (!writer->Write(request))
+          break; // Finish says why
+        request.clear_optimizer();
+      }
+      writer->WritesDone();
+      return writer->Finish();
     };
   });
 }
@@ -370,13 +436,8 @@ void Context::State::check(std::vector<WorkerFailure> failures) {
 
 void Context::push(const std::map<std::string, Gradient> &gradients) {
   std::map<size_t, std::vector<std::string>> byWorker;
-  for (const auto &[name, gradient] : gradients) {
-    const auto found = state->optimizer->workerOf.find(name);
-    if (found == state->optimizer->workerOf.end())
-      throw std::invalid_argument(
-          fmt::format("the optimizer `{}` has no parameter `{}`", state->optimizer->name, name));
-    byWorker[found->second].push_back(name);
-  }
+  for (const auto &[name, gradient] : gradients)
+    byWorker[state->optimizer->placeOf(name)].push_back(name);
   if (state->isLost)
     state->check(state->open(state->optimizer->some));
   state->isLost = false;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <fmt/format.h>
 #include <functional>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -104,12 +105,15 @@ Workers::failuresOfEach(const std::vector<size_t> &some,
   return failures;
 }
 
+std::vector<size_t> Workers::all() const {
+  std::vector<size_t> result(size());
+  std::iota(result.begin(), result.end(), size_t(0));
+  return result;
+}
+
 void Workers::learnPlaces() {
-  std::vector<size_t> all(size());
   std::vector<proto::ListParametersResponse> lists(size());
-  for (size_t i = 0; i < all.size(); ++i)
-    all[i] = i;
-  callEach(all, [&](size_t worker) {
+  callEach(all(), [&](size_t worker) {
     return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       return stub.ListParameters(&context, {}, &lists[worker]);
     };

@@ -30,6 +30,7 @@ public:
   explicit Workers(ClientOptions options);
 
   size_t size() const { return stubs.size(); }
+  std::vector<size_t> all() const;
   const std::string &address(size_t worker) const { return options.workers[worker]; }
   proto::Worker::Stub &stub(size_t worker) { return *stubs[worker]; }
   grpc::Channel &channel(size_t worker) { return *channels[worker]; }

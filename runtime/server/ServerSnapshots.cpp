@@ -69,7 +69,7 @@ static void checkReadable(const std::string &bytes) {
 void Server::takeSnapshot() {
   if (!store)
     throw Refusal(Reason::FailedPrecondition,
-                  "the worker keeps nothing on a disk; start it with a store");
+                  "the worker keeps nothing on a disk; start it with --store");
   const std::lock_guard one(snapshots);
   const Parameters all = params.all();
   size_t bytes = 0;

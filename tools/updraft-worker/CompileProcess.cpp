@@ -4,6 +4,7 @@
 
 #include "RuleSource.h"
 #include "runtime/server/Refusal.h"
+#include "updraft/Driver/Version.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <poll.h>
+#include <semaphore>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -25,6 +27,8 @@ using server::Reason;
 using server::Refusal;
 
 static constexpr int seconds = 5;
+/// Others wait, because each may use all the memory and a processor.
+static constexpr int mostProcesses = 2;
 static constexpr rlim_t addressBytes = rlim_t(4) << 30;
 /// The largest package that a rule's text can make is far smaller.
 static constexpr size_t mostBytes = size_t(64) << 20;
@@ -62,6 +66,18 @@ struct Pipe {
     writing = std::make_unique<Descriptor>(ends[1]);
   }
   std::unique_ptr<Descriptor> reading, writing;
+};
+
+/// One of a limited number at the same time.
+class Turn {
+public:
+  Turn() { free.acquire(); }
+  ~Turn() { free.release(); }
+  Turn(const Turn &) = delete;
+  Turn &operator=(const Turn &) = delete;
+
+private:
+  static inline std::counting_semaphore<mostProcesses> free{mostProcesses};
 };
 
 /// A process that is killed unless it has ended.
@@ -121,9 +137,13 @@ static pid_t spawn(const Pipe &input, const Pipe &output) {
   return id;
 }
 
+bool worker::hasCompiler() { return true; }
+std::string worker::versionText() { return versionString().str(); }
+
 std::string worker::compileApart(const v1::Rule &rule) {
   checkSource(rule); // before a process is started
   const std::string text = rule.SerializeAsString();
+  const Turn turn;
   Pipe input, output;
   Process process(spawn(input, output));
   input.reading->close();

@@ -10,6 +10,11 @@
 
 namespace updraft::worker {
 
+/// False if the worker was built without the compiler. Then the last two functions don't compile.
+bool hasCompiler();
+/// "updraft 0.1.0", with LLVM's version if there is a compiler.
+std::string versionText();
+
 /// Compiles a rule's text in another process, in at most 5 seconds and 4 GiB. Returns a package for
 /// this machine. Throws server::Refusal. Thread-safe.
 std::string compileApart(const v1::Rule &rule);

@@ -6,7 +6,6 @@
 #include "runtime/package/Machine.h"
 #include "runtime/package/Package.h"
 #include "runtime/server/Refusal.h"
-#include "updraft-c/package.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/StorageType.h"
 #include "updraft/Packager/Packager.h"
@@ -68,23 +67,4 @@ std::string worker::packSource(const v1::Rule &rule) {
                   message);
   }
   return std::move(*packed);
-}
-
-std::string worker::checkPackage(const v1::Rule &rule, const std::string &publicKey) {
-  if (!rule.name().empty() || !rule.settings().empty() || !rule.numerics().empty() ||
-      !rule.storage().empty())
-    throw Refusal(
-        Reason::InvalidArgument,
-        "a package has its rule, flags, numerics and storage types; set none of them, and "
-        "pack one variant for each worker");
-  upd_package_options options{};
-  options.struct_size = sizeof(options);
-  options.required_key = publicKey.c_str();
-  options.name = "package";
-  upd_package *opened = nullptr;
-  if (upd_package_open_buffer(rule.source().data(), rule.source().size(), &options, &opened) !=
-      UPD_OK)
-    throw Refusal(Reason::InvalidArgument, upd_last_error());
-  upd_package_release(opened);
-  return rule.source();
 }

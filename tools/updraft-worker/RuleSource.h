@@ -15,10 +15,6 @@ void checkSource(const v1::Rule &rule);
 /// Compiles a rule's text to a package for this machine. Throws server::Refusal. Thread-safe.
 std::string packSource(const v1::Rule &rule);
 
-/// Returns a package, if it has a valid signature by the public key, a PEM text. Throws
-/// server::Refusal. Thread-safe.
-std::string checkPackage(const v1::Rule &rule, const std::string &publicKey);
-
 } // namespace updraft::worker
 
 #endif // UPDRAFT_TOOLS_UPDRAFT_WORKER_RULESOURCE_H

@@ -6,15 +6,15 @@
 #include "Listening.h"
 #include "Log.h"
 #include "Metrics.h"
-#include "RuleSource.h"
+#include "SignedPackage.h"
 #include "SnapshotSchedule.h"
 #include "Upkeep.h"
 #include "Verification.h"
 #include "runtime/grpc/FreedMemory.h"
 #include "runtime/package/Package.h"
+#include "runtime/server/Refusal.h"
 #include "runtime/server/Server.h"
 #include "runtime/store/FolderDisk.h"
-#include "updraft/Driver/Version.h"
 
 #include <CLI/CLI.hpp>
 
@@ -88,6 +88,7 @@ struct Options {
   int journal = 1024;
   TLSFiles tls;
   std::string access, peerToken, packageKey;
+  bool packagesOnly = !hasCompiler();
   std::vector<std::string> peers;
   std::string metrics;
   std::string logged = "info";
@@ -137,6 +138,10 @@ void check(const Options &options) {
         fmt::format("`{}` is not an address and a port such as 127.0.0.1:9090", options.metrics));
   checkFiles(options.tls);
   readFile(options.packageKey);
+  if (options.packagesOnly && options.packageKey.empty())
+    throw std::runtime_error(
+        hasCompiler() ? "--packages-only needs --package-key"
+                      : "this worker was built without the compiler; it needs --package-key");
   const std::string token = readToken(options.peerToken);
   for (const std::string &peer : options.peers)
     if (!token.empty() && !options.tls.isUsed() && !isLoopback(peer))
@@ -183,9 +188,14 @@ int run(const Options &options) {
   limits.clients.bytes = static_cast<size_t>(options.clientMemory * gibibyte);
   limits.clients.lease = std::chrono::seconds(options.lease);
   const std::string packageKey = readFile(options.packageKey);
-  const auto makePackage = [&packageKey](const v1::Rule &rule) {
-    return package::isPackage(rule.source()) && !packageKey.empty() ? checkPackage(rule, packageKey)
-                                                                    : compileApart(rule);
+  const auto makePackage = [&](const v1::Rule &rule) {
+    if (package::isPackage(rule.source()) && !packageKey.empty())
+      return checkPackage(rule, packageKey);
+    if (options.packagesOnly)
+      throw server::Refusal(server::Reason::FailedPrecondition,
+                            "this worker takes signed packages alone; compile the rule with "
+                            "`updraftc pack --sign`");
+    return compileApart(rule);
   };
   server::Server server(limits, makePackage, std::chrono::steady_clock::now,
                         options.durability == "step" ? server::Durability::Step
@@ -217,7 +227,7 @@ int run(const Options &options) {
     reached.allowed.emplace(options.peers.begin(), options.peers.end());
   PeerChannels peers(std::move(reached));
   PeerService peerService(server, access, epoch);
-  WorkerService service(server, peers, access, {versionString().str(), epoch, largestMessage});
+  WorkerService service(server, peers, access, {versionText(), epoch, largestMessage});
   if (!options.metrics.empty())
     metrics.serve(options.metrics, server);
   Listener listener(options.listen, serverCredentials(options.tls), service, peerService, metrics,
@@ -260,7 +270,7 @@ int main(int argc, char **argv) {
       "A parameter server: applies compiled optimizer rules to the parameters that it holds, "
       "for clients on gRPC.");
   app.footer(footer);
-  app.set_version_flag("--version", versionString().str());
+  app.set_version_flag("--version", versionText());
   Options options;
   app.add_option("--listen", options.listen, "address and port")->capture_default_str();
   app.add_option("--memory", options.memory, "limit on parameters and gradients, in GiB")
@@ -310,6 +320,7 @@ int main(int argc, char **argv) {
                  "file of the token that other workers know this one by");
   app.add_option("--package-key", options.packageKey,
                  "PEM file of a public Ed25519 key: take packages that it has signed as rules");
+  app.add_flag("--packages-only", options.packagesOnly, "refuse the text of rules");
   app.add_option("--metrics", options.metrics, "address and port that serve metrics over HTTP");
   app.add_option("--log", options.logged, "the least severity that is logged")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))

@@ -19,6 +19,7 @@ using namespace updraft;
 using dist::Client;
 using server::textOfRule;
 using testing::HasSubstr;
+using testing::Not;
 using worker::RunningWorker;
 
 namespace {
@@ -118,6 +119,48 @@ TEST_F(ClientTest, ReleasesContexts) {
   }
   EXPECT_EQ(one.server.statistics().contexts, 0u);
   EXPECT_EQ(other.server.statistics().contexts, 0u);
+}
+
+TEST_F(ClientTest, MovesStatesToOtherWorkers) {
+  const auto step = [](dist::Optimizer &optimizer) {
+    dist::Context context = optimizer.openContext();
+    Values a = {1, 2}, b = {3};
+    context.push({{"a", TensorView(a)}, {"b", TensorView(b)}});
+    context.step();
+  };
+  const auto make = [](Client &client) {
+    return client.createOptimizer("o", {textOfRule("adam")}, {{{"a", "b", "c"}, {}}});
+  };
+  Client client = makeClient();
+  put(client, {{"a", {1, 2}}, {"b", {3}}, {"c", {4}}});
+  dist::Optimizer optimizer = make(client);
+  step(optimizer);
+  const std::string states = optimizer.states();
+  EXPECT_THAT(states, HasSubstr("state/a/"));
+  EXPECT_THAT(states, HasSubstr("state/b/step"));
+  EXPECT_THAT(states, Not(HasSubstr("state/c/")));
+
+  RunningWorker third;
+  dist::ClientOptions options;
+  options.workers = {third.address()};
+  Client other(options);
+  put(other, {{"a", get(client, "a", 2)}, {"b", get(client, "b", 1)}, {"c", {4}}});
+  dist::Optimizer moved = make(other);
+  moved.setStates(states);
+  step(moved);
+  step(optimizer);
+  EXPECT_EQ(get(other, "a", 2), get(client, "a", 2));
+  EXPECT_EQ(get(other, "b", 1), get(client, "b", 1));
+  EXPECT_EQ(moved.states(), optimizer.states());
+
+  // A file without states makes the optimizer as it was at first.
+  dist::Optimizer fresh = other.createOptimizer("fresh", {textOfRule("adam")}, {{{"a"}, {}}});
+  moved.setStates(fresh.states());
+  EXPECT_EQ(moved.states(), fresh.states());
+  EXPECT_EQ(messageOf([&] { fresh.setStates(states); }),
+            "the optimizer `fresh` has no parameter `b`");
+  EXPECT_THAT(messageOf([&] { fresh.setStates("nothing"); }), HasSubstr("the states"));
+  EXPECT_THAT(messageOf([&] { other.takeSnapshots(); }), HasSubstr("--store"));
 }
 
 TEST_F(ClientTest, LimitsTheAgeOfGradients) {

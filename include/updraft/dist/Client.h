@@ -123,6 +123,17 @@ public:
   Context openContext(uint64_t number);
   void setHypers(size_t group, const std::map<std::string, double> &hypers);
 
+  /// Returns the states and step counts of the parameters that have stepped, as the content of a
+  /// safetensors file: "state/PARAMETER/STATE". The values of one worker are of one moment. Throws
+  /// WorkersFailed.
+  std::string states() const;
+  /// Replaces the states and step counts on all workers by those that `states` returned. Parameters
+  /// may be on other workers than they were. Those that are missing lose their states. Throws
+  /// std::invalid_argument for a file that isn't one of states or has other parameters, and
+  /// WorkersFailed if a state has another type or shape, for example; the other workers have
+  /// replaced theirs.
+  void setStates(const std::string &file);
+
 private:
   friend class Client;
   friend class Context;
@@ -147,6 +158,10 @@ public:
   /// client has created with the same arguments.
   Optimizer createOptimizer(const std::string &name, const RuleText &rule,
                             const std::vector<ParameterGroup> &groups, uint64_t seed = 0);
+
+  /// Makes every worker write a snapshot. Returns when all are on the disk. Throws WorkersFailed if
+  /// a worker has no store, for example.
+  void takeSnapshots();
 
 private:
   std::shared_ptr<struct Connection> connection;

@@ -12,10 +12,10 @@ WORKER = ROOT / "build" / "release" / "bin" / "updraft-worker"
 
 
 @contextlib.contextmanager
-def running(*options, address="127.0.0.1:0", stderr=None):
+def running(*options, address="127.0.0.1:0", stderr=None, program=WORKER):
     """Yields the address of a worker, and the process."""
     process = subprocess.Popen(
-        [WORKER, f"--listen={address}", *options],
+        [program, f"--listen={address}", *options],
         stdout=subprocess.PIPE,
         stderr=stderr or subprocess.DEVNULL,
         text=True,

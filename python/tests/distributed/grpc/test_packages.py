@@ -1,5 +1,6 @@
 """Packages in place of a rule's text."""
 
+import os
 import subprocess
 
 import grpc
@@ -9,8 +10,9 @@ import pytest
 from updraft.distributed.grpc import Client
 from updraft.worker.v1 import worker_pb2 as messages
 
-from .conftest import ROOT, running
+from .conftest import ROOT, WORKER, running
 
+PACKAGES_ONLY = os.environ.get("UPDRAFT_PACKAGES_ONLY_WORKER", WORKER)
 UPDRAFTC = ROOT / "build" / "release" / "bin" / "updraftc"
 
 
@@ -64,6 +66,25 @@ def test_signed_packages_are_rules(tmp_path, keys):
         # The same optimizer can now be used.
         source = (ROOT / "rules" / "sgd.upd").read_text()
         assert "there is another optimizer" in create(client, source.encode())
+
+
+def test_a_worker_that_takes_packages_alone(tmp_path, keys):
+    """`tools/test --long=grpc` runs this with a worker that was built without the compiler, too."""
+    (ours, public), _ = keys
+    options = ["--packages-only", f"--package-key={public}"]
+    with running(*options, program=PACKAGES_ONLY) as (address, _), Client([address]) as client:
+        client.put({"w": np.zeros(2, np.float32)})
+        source = (ROOT / "rules" / "sgd.upd").read_bytes()
+        assert create(client, source) == (
+            "this worker takes signed packages alone; compile the rule with `updraftc pack --sign`"
+        )
+        packed(tmp_path, f"--sign={ours}")
+        groups = [{"params": ["w"], "lr": 1.0}]
+        optimizer = client.optimizer("o", tmp_path / "sgd.updraft", groups)
+        with optimizer.context() as context:
+            context.push({"w": np.ones(2, np.float32)})
+            assert optimizer.step(context) == 1
+        assert list(client.get(["w"])["w"]) == [-1, -1]
 
 
 def test_packages_are_refused_without_a_key(tmp_path, keys):

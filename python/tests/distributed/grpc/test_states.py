@@ -82,7 +82,7 @@ def test_states_that_do_not_fit(addresses):
 def test_snapshots_need_a_store(addresses, tmp_path):
     with (
         Client(addresses) as client,
-        pytest.raises(WorkersFailedError, match="start it with a store"),
+        pytest.raises(WorkersFailedError, match="start it with --store"),
     ):
         client.take_snapshots()
     with running(f"--store={tmp_path / 'store'}") as (address, _), Client([address]) as client:

@@ -92,18 +92,19 @@ class Client:
         groups: Sequence[Mapping[str, Any]],
         *,
         storage: Mapping[str, str] | None = None,
-        numerics: str = "ieee",
+        numerics: str | None = None,
         seed: int = 0,
     ) -> DistributedOptimizer:
         """Creates an optimizer on the workers, or finds the one that another client has created.
 
         Args:
             name: of the optimizer. Clients that step together use the same name.
-            rule: a definition, the name of a rule of Updraft, or a file. It may not import files.
+            rule: a definition, the name of a rule of Updraft, a file, or a package. It may not
+                import files. Workers take packages that are signed by their `--package-key`.
             groups: `params`, the names of parameters, and values of hyperparameters. The others
                 have the rule's defaults.
             storage: the storage types of "param", "grad" and states, as in `updraft.compile`.
-            numerics: "ieee", "torch" or "fast".
+            numerics: "ieee" (the default), "torch" or "fast". None for a package.
             seed: of random numbers.
 
         Raises:

@@ -13,6 +13,7 @@ from ...compiled_rule import setting_literal
 from ...definition import RuleDefinition
 from ...errors import InvalidArgumentError
 from ...loading import definition_of
+from ...package_definition import PackageDefinition
 from ...worker.v1 import worker_pb2 as messages
 from .errors import ContextLostError, WorkersFailedError
 from .files import arrays_of_file, file_of_arrays
@@ -175,7 +176,7 @@ class DistributedOptimizer:
         rule: RuleDefinition | str | os.PathLike[str],
         groups: Sequence[Mapping[str, Any]],
         storage: dict[str, str],
-        numerics: str,
+        numerics: str | None,
         seed: int,
     ) -> None:
         definition = definition_of(rule)
@@ -187,6 +188,8 @@ class DistributedOptimizer:
         self._group_on: dict[int, dict[int, int]] = {}  # by worker, then by group
         requests: dict[int, messages.CreateOptimizerRequest] = {}
         source, settings = definition._chosen_text({})
+        if isinstance(definition, PackageDefinition):
+            settings = {}  # the groups have the hyperparameters
         numbers = itertools.count()  # of parameters, over all workers
         for number, group in enumerate(self.param_groups):
             unknown = [key for key in group if key != "params" and key not in definition.hypers]
@@ -209,7 +212,7 @@ class DistributedOptimizer:
                                 key: setting_literal(key, value) for key, value in settings.items()
                             },
                             storage=storage,
-                            numerics=numerics,
+                            numerics=numerics or "",
                         ),
                         seed=seed,
                     ),
