@@ -51,14 +51,16 @@ def run_check(name, command, hint, stdin=""):
     return case, passed
 
 
-def run_checks(checks, junit_xml):
+def run_checks(checks, junit_xml, on_pass=lambda name: None):
     """Runs the checks one after another and returns an exit code."""
     suite = ElementTree.Element("testsuite", name="lint")
     all_passed = True
-    for check in checks:
-        case, passed = run_check(*check)
+    for name, *check in checks:
+        case, passed = run_check(name, *check)
         suite.append(case)
         all_passed &= passed
+        if passed:
+            on_pass(name)
     if junit_xml:
         ElementTree.ElementTree(suite).write(junit_xml, encoding="utf-8")
     return 0 if all_passed else 1
