@@ -155,7 +155,7 @@ private:
     int64_t count() const { return static_cast<int64_t>(gradients->size()); }
   };
 
-  void prepare(Prepared &prepared, const Transaction &transaction);
+  void prepare(Prepared &prepared);
   void commit(Prepared &prepared, const Decision &decision);
   void abort(Prepared &prepared);
   void tell(Decision decision, Peers &peers);

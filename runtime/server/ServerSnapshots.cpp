@@ -98,6 +98,7 @@ void Server::takeSnapshot() {
     checkReadable(content.parameters);
     for (const std::string &states : content.states)
       checkReadable(states);
+    recorder.syncAll(); // with the snapshot, the records before the listed transactions are gone
     store->save(std::move(content));
     inSnapshot = changes;
   } catch (const StoreError &error) {

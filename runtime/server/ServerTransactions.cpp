@@ -34,27 +34,25 @@ int64_t Server::prepare(const Transaction &transaction) {
   if (const std::optional<int64_t> answer = table.answer(request))
     return *answer;
   std::shared_ptr<Prepared> entry;
-  bool isNew = false;
   {
     const std::lock_guard guard(transactions);
     std::shared_ptr<Prepared> &place = prepared[request];
-    isNew = !place;
-    if (isNew)
-      place = std::make_shared<Prepared>();
-    else if (place->isBusy)
+    if (!place) {
+      entry = place = std::make_shared<Prepared>();
+      entry->transaction = transaction;
+    } else if (place->isBusy)
       throw Refusal(Reason::Unavailable, "the same step is being prepared or decided; try again");
     else if (place->transaction.attempt == transaction.attempt)
       return place->count();
-    entry = place;
-    entry->isBusy = true;
+    else // either attempt may be the later one, because messages may be late
+      throw Refusal(Reason::Unavailable,
+                    "the same step is prepared by another attempt, which isn't decided; try again");
   }
   try {
-    prepare(*entry, transaction);
+    prepare(*entry);
   } catch (...) {
     const std::lock_guard guard(transactions);
-    entry->isBusy = false;
-    if (isNew)
-      prepared.erase(request);
+    prepared.erase(request);
     throw;
   }
   const std::lock_guard guard(transactions);
@@ -62,29 +60,26 @@ int64_t Server::prepare(const Transaction &transaction) {
   return entry->count();
 }
 
-void Server::prepare(Prepared &entry, const Transaction &transaction) {
-  if (!entry.optimizer) {
-    std::shared_ptr<GradientContext> context;
-    {
-      const std::lock_guard guard(mutex);
-      const Entry &found = this->entry(transaction.optimizer);
-      context = contextOf(found, transaction.optimizer, transaction.context);
-      entry.optimizer = found.optimizer;
-    }
-    entry.gradients = &context->sum(memory);
-    entry.owner = std::move(context);
-    entry.step =
-        entry.optimizer->prepare(*entry.gradients, patience, memory, transaction.staleness);
-    if (table.isDecided(transaction.request)) // while this waited for locks
-      throw Refusal(Reason::Unavailable, "the step has just been applied; try again");
-    if (entry.step)
-      entry.gradients = &entry.step->gradients();
+void Server::prepare(Prepared &entry) {
+  const Transaction &transaction = entry.transaction;
+  std::shared_ptr<GradientContext> context;
+  {
+    const std::lock_guard guard(mutex);
+    const Entry &found = this->entry(transaction.optimizer);
+    context = contextOf(found, transaction.optimizer, transaction.context);
+    entry.optimizer = found.optimizer;
   }
+  entry.gradients = &context->sum(memory);
+  entry.owner = std::move(context);
+  entry.step = entry.optimizer->prepare(*entry.gradients, patience, memory, transaction.staleness);
+  if (table.isDecided(transaction.request)) // while this waited for locks
+    throw Refusal(Reason::Unavailable, "the step has just been applied; try again");
+  if (entry.step)
+    entry.gradients = &entry.step->gradients();
   uint64_t record = 0;
   {
     const ChangeGate::Change change(recorder.gate);
     record = recorder.prepare(transaction, *entry.gradients);
-    entry.transaction = transaction;
     entry.isRecorded = true;
   }
   recorder.sync(record);
@@ -170,13 +165,15 @@ void Server::decide(const Decision &decision) {
 }
 
 Outcome Server::outcome(const RequestKey &request, uint64_t attempt) const {
-  const bool isKnown = table.answer(request).has_value();
   const std::lock_guard guard(transactions);
-  if (isKnown || decisions.contains(request))
+  const auto found = prepared.find(request);
+  if (found != prepared.end()) // a decision may be made, but not on the disk
+    return found->second->transaction.attempt == attempt || attempts.contains(attempt)
+               ? Outcome::Undecided
+               : Outcome::Unknown;
+  if (table.answer(request) || decisions.contains(request))
     return Outcome::Committed;
-  if (attempts.contains(attempt) || prepared.contains(request))
-    return Outcome::Undecided;
-  return Outcome::Unknown;
+  return attempts.contains(attempt) ? Outcome::Undecided : Outcome::Unknown;
 }
 
 //===----------------------------------------------------------------------------------------===//
@@ -297,7 +294,8 @@ void Server::resolve(Peers &peers) {
   {
     const std::lock_guard guard(transactions);
     for (const auto &[request, decision] : decisions)
-      untold.push_back(decision);
+      if (!prepared.contains(request)) // otherwise it may not be on the disk
+        untold.push_back(decision);
     for (const auto &[request, entry] : prepared)
       if (!entry->isBusy && !attempts.contains(entry->transaction.attempt))
         inDoubt.push_back(entry->transaction);

@@ -117,7 +117,7 @@ std::optional<int64_t> SimulatedCluster::carryOut(size_t worker,
 int64_t SimulatedCluster::call(size_t worker, const std::function<int64_t(Server &)> &handle) {
   const Refusal noAnswer(Reason::Unavailable, "no answer");
   if (chance(disturbances.late))
-    late.emplace_back(worker, handle);
+    late.push_back({worker, handle, now});
   if (chance(disturbances.lost / 2))
     throw noAnswer;
   if (chance(disturbances.doubled))
@@ -159,8 +159,15 @@ void SimulatedCluster::advance(Client &client) {
     for (size_t worker : step.workers) {
       if (client.pushed.contains(worker))
         continue;
+      if (!client.registered.contains(worker)) {
+        call(worker, [step](Server &server) {
+          server.registerClient(step.request.client);
+          return 0;
+        });
+        client.registered.insert(worker);
+        return; // other clients may do something between messages
+      }
       call(worker, [step](Server &server) {
-        server.registerClient(step.request.client);
         server.openContext("o", step.context, step.request.client);
         std::vector<Gradient> gradients;
         gradients.push_back({0, std::nullopt, vectorOf(step.gradient, server.budget())});
@@ -168,7 +175,7 @@ void SimulatedCluster::advance(Client &client) {
         return 0;
       });
       client.pushed.insert(worker);
-      return; // other clients may do something between messages
+      return;
     }
     const size_t first = step.workers.front();
     std::vector<std::string> names;
@@ -195,6 +202,7 @@ void SimulatedCluster::advance(Client &client) {
     case Reason::OutcomeUnknown: // the outcome is unknown
       client.step.reset();
       client.name.clear();
+      client.registered.clear();
       break;
     default: // try again
       aborted += refusal.reason() == Reason::Unavailable;
@@ -204,10 +212,13 @@ void SimulatedCluster::advance(Client &client) {
 
 void SimulatedCluster::deliverLate() {
   const size_t which = pick(late.size());
-  const auto [worker, handle] = std::move(late[which]);
+  const LateMessage message = std::move(late[which]);
   late.erase(late.begin() + static_cast<std::ptrdiff_t>(which));
+  // An older one could register a client that was forgotten.
+  if (now - message.sent > ClientLimits().answerAge)
+    return;
   try {
-    carryOut(worker, handle);
+    carryOut(message.worker, message.handle);
   } catch (const Refusal &) {
   }
 }

@@ -80,7 +80,8 @@ private:
     int names = 0;
     uint64_t sequence = 0;
     std::optional<Step> step;
-    std::set<size_t> pushed; ///< workers that have the gradients
+    std::set<size_t> registered; ///< workers that know the name
+    std::set<size_t> pushed;     ///< workers that have the gradients
   };
 
   class Network;
@@ -114,7 +115,12 @@ private:
   std::vector<Worker> workers{workerCount};
   std::vector<Client> clients{clientCount};
   std::unique_ptr<Network> network;
-  std::deque<std::pair<size_t, std::function<int64_t(Server &)>>> late;
+  struct LateMessage {
+    size_t worker;
+    std::function<int64_t(Server &)> handle;
+    std::chrono::steady_clock::time_point sent;
+  };
+  std::deque<LateMessage> late;
   std::map<RequestKey, Step> steps; ///< all that were ever begun
   std::set<RequestKey> unfinished;  ///< that some worker has not applied
   size_t answered = 0;
