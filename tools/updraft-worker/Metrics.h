@@ -17,7 +17,7 @@
 
 namespace updraft::worker {
 
-/// Counts requests. docs/parameter-server.md lists the metrics. Thread-safe.
+/// Counts requests. docs/parameter-server-operation.md lists the metrics. Thread-safe.
 class Metrics {
 public:
   Metrics();
