@@ -1,6 +1,6 @@
 //===- trainer.cpp - Learns handwritten digits on parameter servers ---------------------------===//
-// Two trainers share the parameters on the workers. Each has half of the digits and goes its own
-// pace: it reads the parameters, computes gradients, pushes them and steps.
+// Two trainers share the parameters on the workers. Each has half of the digits and works at its
+// own pace: it reads the parameters, computes gradients, pushes them and steps.
 
 #include "Network.h"
 

@@ -13,14 +13,14 @@ from sklearn.datasets import load_digits  # type: ignore
 
 
 def shuffled():
-    """Returns the pixels from 0 to 16, and the labels."""
+    """Returns pixels from 0 to 16, of the shape [digits, 64], and labels, of the shape [digits]."""
     pixels, labels = load_digits(return_X_y=True)
     order = np.random.default_rng(1).permutation(len(labels))
     return pixels[order], labels[order]
 
 
 def load():
-    """Returns (images, labels) for training, and others for tests."""
+    """Returns (images, labels) for training, and for tests. Images are f32 [digits, 64], 0 to 1."""
     pixels, labels = shuffled()
     images = (pixels / 16).astype(np.float32)
     split = len(labels) * 4 // 5
@@ -44,7 +44,7 @@ def loss_and_gradients(parameters, images, labels):
 
 
 def accuracy(parameters, images, labels):
-    """Returns which part of the images is classified correctly."""
+    """Returns the fraction of the images that is classified correctly."""
     logits = images @ parameters["weight"] + parameters["bias"]
     return (logits.argmax(axis=1) == labels).mean()
 
