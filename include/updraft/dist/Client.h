@@ -2,8 +2,13 @@
 // Trains parameters that are on workers: processes of updraft-worker (docs/parameter-server.md).
 // Link Updraft::Client.
 //
-// Errors are exceptions. A request that gets no answer is repeated until its time is over; the
-// worker carries it out once. Any thread may call these functions.
+// Errors are exceptions. After std::invalid_argument nothing has changed. A request that fails with
+// UNAVAILABLE, such as one whose connection is lost, is repeated until ClientOptions::timeout is
+// over. A worker applies a repeated push or step only once.
+//
+// Functions return when all workers have answered, and keep no views of the caller's memory.
+// Tensors are f32, f64, bf16 or f16, in row-major order and on the CPU; others throw WorkersFailed.
+// Client and Optimizer are thread-safe. Only one thread at a time may use a Context.
 
 #ifndef UPDRAFT_DIST_CLIENT_H
 #define UPDRAFT_DIST_CLIENT_H
@@ -25,7 +30,7 @@ namespace updraft::dist {
 /// The failure of a worker.
 struct WorkerFailure {
   std::string worker; ///< its address
-  int code;           ///< of gRPC
+  int code;           ///< a grpc::StatusCode; worker.proto says which of them a retry helps
   std::string message;
   std::string reason = {}; ///< `updraft-reason` in worker.proto, or empty
 };
@@ -41,20 +46,25 @@ private:
 };
 
 /// Some workers have lost the gradients of a context, because they were started again. Push all
-/// gradients again, in the same order, and repeat the step. Workers that have the gradients don't
-/// add them again, and workers that have stepped don't step again.
+/// gradients again into the same Context, in the same order, and repeat the step. Workers that have
+/// the gradients don't add them again, and workers that have stepped don't step again. If other
+/// clients have pushed into the context, they have to push again before the step, too.
 class ContextLost : public WorkersFailed {
 public:
   using WorkersFailed::WorkersFailed;
 };
 
 struct ClientOptions {
-  std::vector<std::string> workers;          ///< addresses, such as "127.0.0.1:7070"
-  std::string name;                          ///< another one for each client; empty: a random name
+  /// Addresses, such as "127.0.0.1:7070". All clients that train together have the same.
+  std::vector<std::string> workers;
+  /// A name that no other client has or had, including earlier runs of this program: a worker takes
+  /// steps of a second client of this name for repeated steps of the first. Empty: a random name.
+  std::string name;
   std::chrono::milliseconds timeout{60'000}; ///< of a request, with its repetitions
   std::string rootCertificates = {};         ///< PEM text of the workers' authority; empty: no TLS
   std::string certificate = {}, key = {};    ///< PEM texts of this client's own; may be empty
-  std::string token = {};                    ///< sent with each request, unless it is empty
+  /// Sent with each request, unless it is empty; unencrypted without TLS.
+  std::string token = {};
 };
 
 /// The text of a rule, and how it is compiled (updraft-c/compiler.h).
@@ -66,14 +76,16 @@ struct RuleText {
   std::string numerics = {};
 };
 
-/// Parameters that share hyperparameters. The others have the rule's defaults.
+/// Parameters that share hyperparameters.
 struct ParameterGroup {
-  std::vector<std::string> parameters;
-  std::map<std::string, double> hypers = {};
+  std::vector<std::string> parameters;       ///< names; an optimizer has a parameter only once
+  std::map<std::string, double> hypers = {}; ///< those that aren't listed have the rule's defaults
 };
 
-/// The gradient of a parameter: of all of it, or of the rows with these indices into the first
-/// dimension, which may be in any order and repeat. Row-major, and on the CPU.
+/// The gradient of a parameter: of all of it, in its shape; or of the rows with these indices into
+/// the first dimension, which may be in any order and repeat. Then the first dimension of `values`
+/// is the number of indices. The type is the rule's type for gradients: f32, unless
+/// RuleText::storage has "grad". `values` is a view, and must stay valid until `push` returns.
 struct Gradient {
   Gradient(TensorView values) : values(std::move(values)) {}
   Gradient(std::vector<int64_t> rows, TensorView values)
@@ -84,28 +96,36 @@ struct Gradient {
   TensorView values;
 };
 
-/// Gradients on the workers, for steps. Its destructor releases them; they are freed when all
-/// clients have released them.
+/// Gradients on the workers, for a step. They are freed when all clients have released them. The
+/// destructor releases them: it waits for the workers, at most for the timeout, and ignores errors.
+/// Assigning to a Context doesn't release what it had before; the workers free that when the lease
+/// of the client ends. Keeps the connections of its Client.
 class Context {
 public:
   Context(Context &&) noexcept;
   Context &operator=(Context &&) noexcept;
   ~Context();
 
-  /// Adds gradients, by parameter. Returns when all workers have them. Throws WorkersFailed or
-  /// ContextLost.
+  /// Adds gradients, by parameter. Gradients of one parameter, of any pushes and clients, are
+  /// summed. Throws std::invalid_argument for a parameter that the optimizer doesn't have. Throws
+  /// WorkersFailed, for example if the context was stepped, and ContextLost.
   void push(const std::map<std::string, Gradient> &gradients);
-  /// Steps on all workers that have parameters of the optimizer. Returns the number of stepped
-  /// parameters. Throws WorkersFailed or ContextLost if some workers fail; the others have stepped.
-  /// After an exception the step can be repeated; a worker that has stepped doesn't step again.
+  /// Steps on all workers that have parameters of the optimizer. Returns the number of parameters
+  /// that had a gradient. Doesn't wait for pushes of other clients. Throws WorkersFailed or
+  /// ContextLost if some workers fail; the others have stepped, and so may have those whose answers
+  /// were lost. After an exception, repeat the step: a worker that has stepped doesn't step again.
+  /// Another call after a success is another step, with the same gradients.
   int64_t step();
-  /// The same, but all workers step or none. If this throws, none has stepped, unless the message
-  /// says that the outcome is unknown. Workers need `--durability=step`, and reach each other under
-  /// the addresses that this client uses.
+  /// The same, but all workers step or none. After UNAVAILABLE, DEADLINE_EXCEEDED or the reason
+  /// `outcome-unknown`, all may have stepped; repeat the step to learn whether they have. After
+  /// other exceptions, none has. Workers need `--store` and `--durability=step`, and reach each
+  /// other under the addresses that this client uses.
   int64_t stepAllOrNone();
-  /// Limits how often a parameter may have been written since this client read it last before it
-  /// opened the context. Older gradients refuse a step, whose failure has the reason `stale`; or,
-  /// if `scaleOld` is set, they are multiplied by (maxAge + 1) / (age + 1).
+  /// Limits the age of gradients in later steps. The age is the number of times that the parameter
+  /// was written, by any client, since this client read it; what it read after it opened the
+  /// context doesn't count. A step with an older gradient is refused with the reason `stale`; or,
+  /// if `scaleOld` is set, the gradient is multiplied by (maxAge + 1) / (age + 1). Parameters that
+  /// this client has not read are not limited.
   void limitAge(uint64_t maxAge, bool scaleOld = false);
 
 private:
@@ -115,12 +135,16 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// An optimizer on the workers.
+/// An optimizer on the workers. Copies are the same optimizer. Keeps the connections of its Client.
 class Optimizer {
 public:
-  /// A context of this client, or one that clients share: they choose its number.
+  /// Opens a context of this client. Throws WorkersFailed.
   Context openContext();
+  /// Opens a context that clients share: all of them use the same number. Throws WorkersFailed.
   Context openContext(uint64_t number);
+  /// Sets hyperparameters of a group, counted from 0 in the order of `createOptimizer`. Throws
+  /// std::invalid_argument for another group, and WorkersFailed if the rule refuses a value; other
+  /// workers may have set theirs.
   void setHypers(size_t group, const std::map<std::string, double> &hypers);
 
   /// Returns the states and step counts of the parameters that have stepped, as the content of a
@@ -128,7 +152,8 @@ public:
   /// WorkersFailed.
   std::string states() const;
   /// Replaces the states and step counts on all workers by those that `states` returned. Parameters
-  /// may be on other workers than they were. Those that are missing lose their states. Throws
+  /// may be on other workers than they were. Those that are missing lose their states.
+  /// Hyperparameters stay. Throws
   /// std::invalid_argument for a file that isn't one of states or has other parameters, and
   /// WorkersFailed if a state has another type or shape, for example; the other workers have
   /// replaced theirs.
@@ -142,20 +167,29 @@ private:
   std::shared_ptr<State> state;
 };
 
-/// Thread-safe. A thread tells the workers that the client is alive. When it ends without them
-/// knowing, they free its contexts after a while.
+/// Thread-safe. Once it has opened a context, a thread tells the workers that the client is alive.
+/// If the process ends without releasing its contexts, the workers free them when the client's
+/// lease ends (`updraft-worker --lease`).
 class Client {
 public:
   /// Throws std::invalid_argument without workers. Doesn't connect yet.
   explicit Client(ClientOptions options);
 
-  /// Writes parameters. New ones are distributed so that workers have similar numbers of bytes.
+  /// Writes parameters, by name. New ones are distributed so that workers have similar numbers of
+  /// bytes. Others are overwritten. Throws WorkersFailed, for example if a parameter has another
+  /// type or shape on its worker. Then some parameters may have been written.
   void put(const std::map<std::string, TensorView> &parameters);
-  /// Reads parameters into memory of the caller. The values of one worker are of one moment.
+  /// Reads parameters into memory of the caller, which is written until this returns. The values of
+  /// one worker are of one moment. Throws std::invalid_argument if no worker has a parameter, and
+  /// WorkersFailed, for example if a view has another type or shape than its parameter. Then the
+  /// memory is unspecified.
   void get(const std::map<std::string, TensorView> &parameters);
 
   /// Creates an optimizer of parameters that are on the workers, or finds the one that another
-  /// client has created with the same arguments.
+  /// client has created with the same arguments. One that is found keeps its present
+  /// hyperparameters. `seed` is that of random numbers. The client needs the role `admin`. Throws
+  /// std::invalid_argument if no worker has a parameter, and WorkersFailed, for example if the rule
+  /// has an error or another optimizer has the name; other workers may have created theirs.
   Optimizer createOptimizer(const std::string &name, const RuleText &rule,
                             const std::vector<ParameterGroup> &groups, uint64_t seed = 0);
 
