@@ -67,13 +67,16 @@ struct ClientOptions {
   std::string token = {};
 };
 
-/// The text of a rule, and how it is compiled (updraft-c/compiler.h).
+/// The text of a rule, and how it is compiled (updraft-c/compiler.h). Or a package in `source`,
+/// which has the rest in it; then the other members are empty.
 struct RuleText {
   std::string source;
   std::string name = {}; ///< which rule of the text; empty: the only one
+  /// Static flags, and defaults of hyperparameters, such as {"nesterov", "true"}.
   std::map<std::string, std::string> settings = {};
+  /// Storage types of "param", "grad" and states, such as {"param", "bf16"}; without them: f32.
   std::map<std::string, std::string> storage = {};
-  std::string numerics = {};
+  std::string numerics = {}; ///< "ieee", "torch" or "fast"; empty: "ieee"
 };
 
 /// Parameters that share hyperparameters.
@@ -153,10 +156,9 @@ public:
   std::string states() const;
   /// Replaces the states and step counts on all workers by those that `states` returned. Parameters
   /// may be on other workers than they were. Those that are missing lose their states.
-  /// Hyperparameters stay. Throws
-  /// std::invalid_argument for a file that isn't one of states or has other parameters, and
-  /// WorkersFailed if a state has another type or shape, for example; the other workers have
-  /// replaced theirs.
+  /// Hyperparameters stay. Throws std::invalid_argument for a file that isn't one of states or has
+  /// other parameters, and WorkersFailed if a state has another type or shape, for example; the
+  /// other workers have replaced theirs.
   void setStates(const std::string &file);
 
 private:
