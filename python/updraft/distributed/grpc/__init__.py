@@ -10,7 +10,8 @@
         optimizer.step(context)
     weight = client.get(["weight"])["weight"]
 
-`docs/parameter-server.md` has the details.
+`weight` and `gradient` are arrays of numpy, or of other packages through DLPack.
+`docs/parameter-server.md` explains workers, contexts and errors.
 """
 
 from .client import Client

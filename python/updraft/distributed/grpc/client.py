@@ -19,16 +19,24 @@ from .workers import Workers
 class Client:
     """A client of parameter servers: processes of `updraft-worker`.
 
-    A request that gets no answer is repeated until its time is over; the worker carries it out
-    once. Threads may share a client. A thread tells the workers that the client is alive; if its
-    process ends, they free its contexts after a while.
+    A request that fails with UNAVAILABLE, such as one whose connection is lost, is repeated until
+    its time is over. A worker applies a repeated push or step only once. Threads may share a
+    client. Once it has opened a context, a thread tells the workers that the client is alive. If
+    the process ends, they free its contexts when its lease ends (`updraft-worker --lease`).
 
     Args:
-        workers: their addresses, such as "127.0.0.1:7070".
-        name: another one for each client; by default a random name.
+        workers: their addresses, such as "127.0.0.1:7070". All clients that train together have
+            the same.
+        name: a name that no other client has or had, including earlier runs of this program: a
+            worker takes steps of a second client of this name for repeated steps of the first. By
+            default a random name.
         timeout: of a request with its repetitions, in seconds.
-        credentials: for TLS, such as `grpc.ssl_channel_credentials(root_certificates)`.
+        credentials: for TLS, such as `grpc.ssl_channel_credentials(root_certificates)`. Without
+            them, connections are not encrypted.
         token: is sent with each request.
+
+    Raises:
+        InvalidArgumentError: there are no workers.
     """
 
     def __init__(
@@ -44,12 +52,19 @@ class Client:
         self._lease = Lease(self._workers, name)
 
     def put(self, parameters: Mapping[str, Any]) -> None:
-        """Writes parameters: arrays of numpy, or of other packages through DLPack.
+        """Writes parameters, by name.
 
-        New ones are distributed so that workers have similar numbers of bytes.
+        New ones are distributed so that workers have similar numbers of bytes. Others are
+        overwritten.
+
+        Args:
+            parameters: arrays of numpy, or of other packages through DLPack, in the memory of the
+                CPU: float32, float64, bfloat16 or float16.
 
         Raises:
+            InvalidArgumentError: an array has another type.
             WorkersFailedError: a parameter has another type or shape on its worker, for example.
+                Some parameters may have been written.
         """
         arrays = {name: array_of(name, value) for name, value in parameters.items()}
         places = self._workers.place({name: array.nbytes for name, array in arrays.items()})
@@ -69,7 +84,14 @@ class Client:
         self._workers.set_places(places)
 
     def get(self, names: Iterable[str]) -> "dict[str, np.ndarray[Any, Any]]":
-        """Returns copies of parameters. The values of one worker are of one moment."""
+        """Returns copies of parameters, with the types and shapes that they have on the workers.
+
+        The values of one worker are of one moment. bfloat16 needs the package ml_dtypes.
+
+        Raises:
+            InvalidArgumentError: no worker has a parameter, or ml_dtypes is missing.
+            WorkersFailedError: some workers failed.
+        """
         by_worker: dict[int, list[str]] = {}
         for name in names:
             by_worker.setdefault(self._workers.worker_of(name), []).append(name)
@@ -97,18 +119,24 @@ class Client:
     ) -> DistributedOptimizer:
         """Creates an optimizer on the workers, or finds the one that another client has created.
 
+        The client needs the role `admin`. An optimizer is found if it was created with the same
+        arguments. It keeps its present hyperparameters, which `param_groups` doesn't show.
+
         Args:
             name: of the optimizer. Clients that step together use the same name.
             rule: a definition, the name of a rule of Updraft, a file, or a package. It may not
                 import files. Workers take packages that are signed by their `--package-key`.
-            groups: `params`, the names of parameters, and values of hyperparameters. The others
-                have the rule's defaults.
+            groups: mappings with `params`, the names of parameters, and values of
+                hyperparameters. The others have the rule's defaults. An optimizer has a parameter
+                only once.
             storage: the storage types of "param", "grad" and states, as in `updraft.compile`.
             numerics: "ieee" (the default), "torch" or "fast". None for a package.
             seed: of random numbers.
 
         Raises:
-            WorkersFailedError: the rule has an error, or doesn't fit the parameters, for example.
+            InvalidArgumentError: no worker has a parameter, or the rule has no such hyperparameter.
+            WorkersFailedError: the rule has an error, doesn't fit the parameters, or another
+                optimizer has the name, for example. Other workers may have created theirs.
         """
         return DistributedOptimizer(
             self._workers, self._lease, name, rule, groups, dict(storage or {}), numerics, seed
@@ -127,7 +155,10 @@ class Client:
         )
 
     def close(self) -> None:
-        """Closes the connections. Parameters and optimizers stay on the workers."""
+        """Closes the connections, and ends the thread. Close contexts before.
+
+        Parameters and optimizers stay on the workers. The client can't be used any more.
+        """
         self._lease.close()
         self._workers.close()
 

@@ -10,9 +10,9 @@ class WorkerFailure(NamedTuple):
 
     Attributes:
         worker: its address.
-        code: the name of gRPC's status code.
+        code: the name of gRPC's status code, such as "UNAVAILABLE". worker.proto describes them.
         message: its message.
-        reason: `updraft-reason`, as worker.proto describes it, or empty.
+        reason: `updraft-reason`, such as "stale", as worker.proto describes it, or empty.
     """
 
     worker: str
@@ -38,6 +38,8 @@ class WorkersFailedError(UpdraftError):
 class ContextLostError(WorkersFailedError):
     """Some workers have lost the gradients of a context, because they were started again.
 
-    Push all gradients again, in the same order, and repeat the step. Workers that have the
-    gradients don't add them again, and workers that have stepped don't step again.
+    Push all gradients again into the same `Context`, in the same order, and repeat the step.
+    Workers that have the gradients don't add them again, and workers that have stepped don't step
+    again. If other clients have pushed into the context, they have to push again before the step,
+    too.
     """

@@ -23,7 +23,7 @@ _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 
 
 def arrays_of_file(content: bytes) -> "dict[str, np.ndarray[Any, Any]]":
-    """Returns the arrays of a file that a worker has sent."""
+    """Returns copies of the arrays of a file that a worker has sent, by name."""
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + length])
     result = {}
@@ -39,7 +39,7 @@ def arrays_of_file(content: bytes) -> "dict[str, np.ndarray[Any, Any]]":
 def file_of_arrays(
     arrays: "Mapping[str, np.ndarray[Any, Any]]", metadata: Mapping[str, str]
 ) -> Iterator[bytes]:
-    """Yields the chunks of a file."""
+    """Yields the content of a file, in parts of at most 1 MiB."""
     header: dict[str, Any] = {"__metadata__": dict(metadata)}
     offset, parts = 0, []
     for name, array in arrays.items():

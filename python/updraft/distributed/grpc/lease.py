@@ -32,7 +32,7 @@ class Lease:
         self._thread: threading.Thread | None = None
 
     def hold(self, workers: Iterable[int]) -> str:
-        """Registers with these workers, unless they know the client. Returns its name.
+        """Registers the client with these workers, unless it is registered. Returns its name.
 
         Raises:
             WorkersFailedError: some workers failed.

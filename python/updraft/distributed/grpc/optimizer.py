@@ -25,9 +25,10 @@ _ROWS_PER_MESSAGE = 1 << 17
 
 
 class Context:
-    """Gradients on the workers, for steps.
+    """Gradients on the workers, for a step. `DistributedOptimizer.context` opens it.
 
     Leaving the `with` block releases them. They are freed when all clients have released them.
+    Only one thread at a time may use a context.
     """
 
     def __init__(self, optimizer: "DistributedOptimizer", number: int) -> None:
@@ -92,14 +93,21 @@ class Context:
         return self._id.number
 
     def push(self, gradients: Mapping[str, Any]) -> None:
-        """Adds gradients: an array for a parameter, or `Rows`.
+        """Adds gradients. Those of one parameter, of any pushes and clients, are summed.
 
         Returns when all workers have them. The order in which clients push changes no bit of a
         step.
 
+        Args:
+            gradients: by parameter, an array of the parameter's shape, or `Rows`. Their type is
+                that of the rule's gradients: float32, unless the optimizer's `storage` has "grad".
+
         Raises:
+            InvalidArgumentError: the optimizer doesn't have a parameter, or workers don't take the
+                array's type.
             ContextLostError: a worker was started again.
-            WorkersFailedError: some workers failed.
+            WorkersFailedError: a gradient has another type or shape, or the context was stepped,
+                for example. Other workers may have added theirs.
         """
         by_worker: dict[int, list[str]] = {}
         arrays = {}
@@ -137,7 +145,11 @@ class Context:
         )
 
     def close(self) -> None:
-        """Releases the gradients, which are freed when all clients have released them."""
+        """Releases the gradients, which are freed when all clients have released them.
+
+        Raises:
+            WorkersFailedError: some workers failed.
+        """
         request = messages.ReleaseContextRequest(context=self._id, client=self._client)
         self._optimizer._call_all(
             lambda stub, worker, timeout: stub.ReleaseContext(request, timeout=timeout)
@@ -162,10 +174,13 @@ class Context:
 class DistributedOptimizer:
     """An optimizer on several workers, created by `Client.optimizer`.
 
+    Threads may share an optimizer, if only one at a time changes `param_groups`.
+
     Attributes:
         name: the optimizer's name on the workers.
-        param_groups: `params` and hyperparameters of each group, which may be changed. A step sends
-            the workers what has changed.
+        param_groups: `params` and hyperparameters of each group. Hyperparameters may be changed. A
+            step sends the workers the groups that have changed since this object was created or
+            sent them.
     """
 
     def __init__(
@@ -244,7 +259,11 @@ class DistributedOptimizer:
         return self._places[parameter]
 
     def context(self, number: int | None = None) -> Context:
-        """Opens a context of this client, or one with a number that several clients use."""
+        """Opens a context of this client, or one with a number that several clients use.
+
+        Raises:
+            WorkersFailedError: some workers failed.
+        """
         return Context(self, secrets.randbits(63) if number is None else number)
 
     def step(
@@ -257,11 +276,13 @@ class DistributedOptimizer:
     ) -> int:
         """Steps with the gradients of a context, on all workers at the same time.
 
-        After an error the step can be repeated: a worker that has stepped doesn't step again.
+        Doesn't wait for pushes of other clients. After an error, repeat the step: a worker that has
+        stepped doesn't step again. Another call after a success is another step, with the same
+        gradients.
 
         Args:
             context: the gradients.
-            all_or_none: whether no worker steps unless all do. The workers need
+            all_or_none: whether no worker steps unless all do. The workers need `--store` and
                 `--durability=step`, and reach each other under the addresses that this client uses.
             max_age: how often a parameter may have been written since this client read it last
                 before it opened the context. An older gradient refuses the step; its failure has
@@ -274,7 +295,8 @@ class DistributedOptimizer:
         Raises:
             ContextLostError: a worker was started again.
             WorkersFailedError: some workers failed. The others have stepped, unless `all_or_none`
-                is set.
+                is set. With the code UNAVAILABLE or DEADLINE_EXCEEDED, or the reason
+                `outcome-unknown`, those that failed may have stepped, too.
         """
         self._send_hypers()
         workers = list(self._group_on)
@@ -293,8 +315,12 @@ class DistributedOptimizer:
     def states(self) -> "dict[str, dict[str, np.ndarray[Any, Any]]]":
         """Returns copies of the states and the step count of each parameter that has stepped.
 
-        The values of one worker are of one moment. A state in blocks consists of codes, and of
-        scales under the name `STATE.scale`.
+        The result has a dictionary for each parameter: its states by their names, and `step`. The
+        values of one worker are of one moment. A state in blocks consists of codes (uint8), and of
+        scales (float32) under the name `STATE.scale`.
+
+        Raises:
+            WorkersFailedError: some workers failed.
         """
         request = messages.GetStatesRequest(optimizer=self.name)
         files = self._call_all(
@@ -313,10 +339,12 @@ class DistributedOptimizer:
         """Replaces the states and step counts on all workers by those that `states` returned.
 
         Parameters may be on other workers than they were. Those that are missing lose their states.
+        Hyperparameters stay.
 
         Raises:
-            WorkersFailedError: a state has another type or shape, for example; the others have
-                replaced theirs.
+            InvalidArgumentError: the optimizer doesn't have a parameter.
+            WorkersFailedError: a state has another type or shape, for example. The other workers
+                have replaced theirs.
         """
         by_worker: dict[int, dict[str, Any]] = {worker: {} for worker in self._group_on}
         for parameter, some in states.items():

@@ -23,8 +23,8 @@ class Rows(NamedTuple):
     """The gradient of some rows of a parameter.
 
     Attributes:
-        indices: into the first dimension, in any order; they may repeat.
-        values: of the shape [number of indices, remaining dimensions of the parameter].
+        indices: integers, into the first dimension of the parameter, in any order. They may repeat.
+        values: an array of the shape [number of indices, remaining dimensions of the parameter].
     """
 
     indices: Any
@@ -34,7 +34,8 @@ class Rows(NamedTuple):
 def array_of(name: str, value: Any) -> "np.ndarray[Any, Any]":
     """Returns the values as an array in row-major order, copied only if they aren't.
 
-    Takes arrays of numpy, and other arrays in the memory of the CPU through DLPack.
+    Takes arrays of numpy, and other arrays in the memory of the CPU through DLPack. Raises
+    InvalidArgumentError for a type that workers don't take.
     """
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         value = np.from_dlpack(value.detach() if hasattr(value, "detach") else value)
@@ -47,7 +48,7 @@ def array_of(name: str, value: Any) -> "np.ndarray[Any, Any]":
 
 
 def chunks_of(name: str, array: "np.ndarray[Any, Any]") -> Iterator[messages.TensorChunk]:
-    """Yields a tensor as messages."""
+    """Yields an array in row-major order as messages. The first has its name, type and shape."""
     info = messages.TensorInfo(name=name, dtype=_TYPES[array.dtype.name], shape=array.shape)
     data = array.reshape(-1).view(np.uint8).data
     yield messages.TensorChunk(tensor=info, data=bytes(data[:CHUNK_BYTES]))
@@ -56,6 +57,7 @@ def chunks_of(name: str, array: "np.ndarray[Any, Any]") -> Iterator[messages.Ten
 
 
 def dtype_of(name: str) -> "np.dtype[Any]":
+    """Returns a type by its name. bfloat16 needs ml_dtypes."""
     if name != "bfloat16":
         return np.dtype(name)
     try:
@@ -70,7 +72,7 @@ def dtype_of(name: str) -> "np.dtype[Any]":
 def arrays_from(
     chunks: Iterable[messages.TensorChunk],
 ) -> "tuple[dict[str, np.ndarray[Any, Any]], dict[str, int]]":
-    """Puts arrays together from messages. Returns them and their versions."""
+    """Puts arrays together from messages. Returns them and their versions, by name."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     versions: dict[str, int] = {}
     to, received = memoryview(b""), 0

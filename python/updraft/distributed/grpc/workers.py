@@ -35,7 +35,7 @@ def _bytes_of(info: messages.TensorInfo) -> int:
 
 
 class Workers:
-    """Thread-safe."""
+    """Connections to workers, and the workers that parameters are on. Thread-safe."""
 
     def __init__(
         self,
@@ -86,7 +86,8 @@ class Workers:
     ) -> dict[int, Result]:
         """Calls `call(stub, worker, timeout)` for all workers at the same time.
 
-        Repeats calls that don't reach a worker. Returns the results by worker.
+        Repeats calls that fail with UNAVAILABLE, for at most the timeout. Returns the results by
+        worker.
 
         Raises:
             WorkersFailedError: some workers failed.
@@ -138,7 +139,11 @@ class Workers:
                     self._places.setdefault(each.tensor.name, worker)
 
     def worker_of(self, parameter: str) -> int:
-        """Returns the worker that has a parameter."""
+        """Returns the worker that has a parameter. Asks all workers if it isn't known.
+
+        Raises:
+            InvalidArgumentError: no worker has it.
+        """
         if parameter not in self._places:
             self._learn_places()
         if parameter not in self._places:
