@@ -110,7 +110,6 @@ void Journal::readSegment(Segment &segment, bool isLast, uint64_t after, const V
         damaged(segment.first, offset,
                 fmt::format("record {} is not what was written", appended + 1));
       opened->truncate(offset);
-      opened->sync();
       break;
     }
     ++appended;
@@ -119,6 +118,9 @@ void Journal::readSegment(Segment &segment, bool isLast, uint64_t after, const V
       visit(appended, content);
   }
   segment.bytes = offset;
+  // A process that was killed may have written records without syncing them, and now they count.
+  if (isLast)
+    opened->sync();
 }
 
 void Journal::openSegment() {

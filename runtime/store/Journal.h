@@ -27,7 +27,8 @@ public:
   using Visitor = std::function<void(uint64_t number, std::string_view content)>;
 
   /// Reads the records after number `after`, in order, and calls `visit` with each. Cuts off an
-  /// incomplete record at the end, which was never synced. Then continues in a new segment.
+  /// incomplete record at the end, which was never synced. Syncs the others, and continues in a new
+  /// segment.
   /// `store` is the store's own number; records of another store are not read. Throws Damaged, with
   /// the place, for a record that had been synced.
   Journal(Disk &disk, uint64_t store, uint64_t after, const Visitor &visit);

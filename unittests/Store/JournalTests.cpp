@@ -78,6 +78,17 @@ TEST_F(JournalTest, KeepsWhatWasSynced) {
   EXPECT_EQ(open(), (Texts{"a", "b"}));
 }
 
+/// They were answered as if they were on the disk.
+TEST_F(JournalTest, KeepsWhatAnotherProcessHasRead) {
+  open();
+  append({"a", "b"}); // and the process is killed
+  EXPECT_EQ(open(), (Texts{"a", "b"}));
+  append({"c"});
+  journal->sync(3);
+  storage.restart(random, 0);
+  EXPECT_EQ(open(), (Texts{"a", "b", "c"}));
+}
+
 TEST_F(JournalTest, CutsOffAnIncompleteRecord) {
   open();
   append({"a", "b"});
