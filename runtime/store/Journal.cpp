@@ -123,10 +123,16 @@ void Journal::readSegment(Segment &segment, bool isLast, uint64_t after, const V
     opened->sync();
 }
 
+/// Called with both mutexes held, or by the constructor.
 void Journal::openSegment() {
   std::shared_ptr<File> opened = disk.open(nameOfSegment(appended + 1), Disk::Opening::OrCreate);
-  opened->truncate(0);
-  disk.syncNames();
+  try {
+    opened->truncate(0);
+    disk.syncNames();
+  } catch (const StoreError &error) { // the name may stay, and says that the last segment has ended
+    failure = error.what();
+    throw;
+  }
   if (segments.empty() || segments.back().first != appended + 1)
     segments.push_back({appended + 1, 0});
   file = std::move(opened);
