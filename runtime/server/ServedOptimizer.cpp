@@ -155,6 +155,7 @@ void ServedStep::prepare(size_t) {
       whole[param] = gradient.view;
     else
       rows.push_back({param, gradient.rows.data(), gradient.rows.size(), gradient.view, 1});
+  const std::lock_guard guard(optimizer.preparing);
   ::check(upd_optimizer_prepare_rows(optimizer.optimizer.get(), whole.data(), whole.size(),
                                      rows.data(), rows.size()));
 }
@@ -252,6 +253,7 @@ uint64_t ServedOptimizer::close(Recorder &recorder, dist::Patience patience) {
 }
 
 std::string ServedOptimizer::saveStates() const {
+  const std::lock_guard guard(preparing);
   std::string bytes;
   if (const runtime::Status status = optimizer->optimizer->saveBytes(bytes); !status.ok())
     throw Refusal(Reason::Internal, status.message());

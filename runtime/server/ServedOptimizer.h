@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -69,7 +70,7 @@ public:
 
   /// Whether `close` was called. Called when nothing changes.
   bool closed() const { return isClosed; }
-  // The content of a file of states. Called when nothing changes.
+  // The content of a file of states. Called when nothing changes; steps may be prepared meanwhile.
   std::string saveStates() const;
   void loadStates(const std::string &bytes, const std::string &name);
 
@@ -84,7 +85,10 @@ private:
   Parameters params;
   std::unordered_map<std::string, size_t> positions; ///< in `params`
   dist::StorageLocks locks;
-  dist::Lock lock; ///< guards what follows, which also changes only within the recorder's gate
+  dist::Lock lock; ///< guards what follows; states also change only within the recorder's gate
+  /// Held while a step is prepared or states are read: preparing rearranges the optimizer's counts
+  /// and lists, and a snapshot reads states without the lock. Taken after all other locks.
+  mutable std::mutex preparing;
   std::unique_ptr<upd_optimizer, void (*)(upd_optimizer *)> optimizer;
   bool isClosed = false;
 };
