@@ -75,17 +75,19 @@ ClientTable::Request::~Request() {
 
 Budget &ClientTable::Request::budget() const { return client->budget; }
 
-/// Makes room for one more answer.
+/// Makes room for one more answer. Restored ones don't count: they are as young as the process,
+/// although most of them could have been forgotten before.
 void ClientTable::forgetOld(Client &client) {
-  while (client.answers.size() >= limits.answers) {
+  while (client.answers.size() - client.restored >= limits.answers) {
     const auto &[sequence, answer] = *client.answers.begin();
     if (answer.progress != Progress::Known || clock() - answer.time < limits.answerAge)
       throw Refusal(Reason::ResourceExhausted,
                     fmt::format("the client has sent {} requests in the last {} s, and their "
                                 "answers must be kept; send fewer, or raise the limit",
-                                client.answers.size(), limits.answerAge.count()));
+                                client.answers.size() - client.restored, limits.answerAge.count()));
     client.forgotten = sequence;
     client.answers.erase(client.answers.begin());
+    client.restored -= client.restored != 0 ? 1 : 0;
   }
 }
 
@@ -261,5 +263,7 @@ void ClientTable::restore(const std::string &name) {
 
 void ClientTable::restore(const RequestKey &request, int64_t value) {
   const std::lock_guard guard(mutex);
-  place(request.client).answers[request.sequence] = {Progress::Known, value, clock()};
+  Client &client = place(request.client);
+  const Answer answer{Progress::Known, value, clock()};
+  client.restored += client.answers.insert_or_assign(request.sequence, answer).second ? 1 : 0;
 }

@@ -31,7 +31,8 @@ using Clock = std::function<std::chrono::steady_clock::time_point()>;
 struct ClientLimits {
   std::chrono::seconds lease{60};      ///< how long a client lives without a request
   std::chrono::seconds answerAge{600}; ///< how long the answer to a step is kept at least
-  size_t answers = size_t(1) << 16;    ///< of a client, while they are that young
+  /// Of a client, while they are that young. Those before a restart come in addition.
+  size_t answers = size_t(1) << 16;
   size_t clients = 10'000;
   size_t requests = 64;    ///< of a client at the same time
   size_t bytes = SIZE_MAX; ///< of a client's gradients
@@ -121,6 +122,7 @@ private:
   struct Client {
     explicit Client(Budget budget) : budget(std::move(budget)) {}
     std::map<uint64_t, Answer> answers;         ///< by sequence
+    size_t restored = 0;                        ///< the number of `answers` that `restore` has set
     uint64_t forgotten = 0;                     ///< the highest forgotten sequence
     std::chrono::steady_clock::time_point seen; ///< its last request
     size_t requests = 0;                        ///< that are carried out

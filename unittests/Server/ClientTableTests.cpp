@@ -71,6 +71,18 @@ TEST_F(ClientTableTest, ForgetsOldAnswersAndSaysSo) {
   EXPECT_EQ(calls, 4);
 }
 
+TEST_F(ClientTableTest, RestoredAnswersLeaveRoomForOthers) {
+  for (uint64_t sequence : {1, 2, 3})
+    table.restore({"a", sequence}, 7);
+  for (uint64_t sequence : {4, 5, 6})
+    EXPECT_EQ(once(sequence, 8), 8);
+  EXPECT_EQ(once(1, 9), 7);
+  EXPECT_NE(refusalOf(Reason::ResourceExhausted, [&] { once(7); }), "no refusal");
+  now += 600s;
+  EXPECT_EQ(once(7, 9), 9);
+  EXPECT_EQ(table.answerCount(), 3u);
+}
+
 TEST_F(ClientTableTest, WaitsForTheSameRequest) {
   std::promise<void> begun, finish;
   std::atomic<int> carriedOut = 0;
