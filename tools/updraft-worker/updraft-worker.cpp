@@ -186,9 +186,6 @@ int run(const Options &options) {
   std::signal(SIGXFSZ, SIG_IGN);
   requireTLS13();
   openLog(severityNamed(options.logged));
-  Metrics metrics;
-  countingMetrics = &metrics;
-  gpr_set_log_function(logFromGRPC);
 
   std::optional<store::Store> store;
   if (!options.store.empty())
@@ -213,6 +210,9 @@ int run(const Options &options) {
                         options.durability == "step" ? server::Durability::Step
                                                      : server::Durability::Snapshot,
                         store ? &*store : nullptr);
+  Metrics metrics; // ends before the server, whose statistics it serves
+  countingMetrics = &metrics;
+  gpr_set_log_function(logFromGRPC);
   if (store) {
     const server::Statistics found = server.statistics();
     log(Severity::Info, "store opened",
