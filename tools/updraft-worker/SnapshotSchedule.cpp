@@ -3,8 +3,8 @@
 #include "SnapshotSchedule.h"
 
 #include "Log.h"
-#include "runtime/server/Refusal.h"
 
+#include <exception>
 #include <fmt/format.h>
 #include <string>
 
@@ -15,8 +15,8 @@ bool SnapshotSchedule::take() {
   std::string error;
   try {
     server.takeSnapshot();
-  } catch (const server::Refusal &refusal) {
-    error = refusal.what();
+  } catch (const std::exception &thrown) { // also if there is no memory for the copies
+    error = thrown.what();
   }
   hasFailed = !error.empty();
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - last;
