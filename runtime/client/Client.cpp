@@ -17,6 +17,7 @@
 #include <random>
 #include <set>
 #include <string_view>
+#include <utility>
 
 using namespace updraft::dist;
 namespace messages = updraft::messages;
@@ -376,7 +377,10 @@ struct Context::State {
 
 Context::Context(std::unique_ptr<State> state) : state(std::move(state)) {}
 Context::Context(Context &&) noexcept = default;
-Context &Context::operator=(Context &&) noexcept = default;
+Context &Context::operator=(Context &&other) noexcept {
+  std::swap(state, other.state); // the destructor of `other` releases what this had
+  return *this;
+}
 
 Context Optimizer::openContext() {
   std::random_device random;

@@ -117,6 +117,11 @@ TEST_F(ClientTest, ReleasesContexts) {
     EXPECT_EQ(one.server.statistics().contexts, 1u);
     EXPECT_EQ(other.server.statistics().contexts, 1u);
   }
+  {
+    dist::Context context = optimizer.openContext();
+    context = optimizer.openContext();
+    EXPECT_EQ(one.server.statistics().contexts, 1u);
+  }
   EXPECT_EQ(one.server.statistics().contexts, 0u);
   EXPECT_EQ(other.server.statistics().contexts, 0u);
 }
