@@ -443,7 +443,9 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
   for (const auto &[name, gradient] : gradients)
     byWorker[state->optimizer->placeOf(name)].push_back(name);
   if (state->isLost)
-    state->check(state->open(state->optimizer->some));
+    if (std::vector<WorkerFailure> failures = state->open(state->optimizer->some);
+        !failures.empty())
+      throw WorkersFailed(std::move(failures)); // pushing again wouldn't help
   state->isLost = false;
   if (state->nextPush == state->pushes.size())
     state->pushes.push_back(state->nextRequest());

@@ -353,6 +353,23 @@ TEST_F(RestartTest, GradientsArePushedAgainAndNoWorkerStepsTwice) {
   EXPECT_EQ(get("a"), (Values{0, 1}));
 }
 
+/// Pushing the gradients again wouldn't help, and a loop that does would have no end.
+TEST_F(RestartTest, AForgottenClientHasNotJustLostItsContext) {
+  dist::Context context = optimizer->openContext();
+  push(context);
+  other.start();
+  EXPECT_THROW(context.step(), dist::ContextLost);
+  other.worker->server.clients().forget("ours");
+  try {
+    push(context);
+    FAIL();
+  } catch (const dist::ContextLost &) {
+    FAIL();
+  } catch (const dist::WorkersFailed &error) {
+    EXPECT_EQ(error.failures()[0].reason, "client-unknown");
+  }
+}
+
 TEST_F(RestartTest, AllWorkersStepOrNone) {
   dist::Context context = optimizer->openContext();
   push(context);
