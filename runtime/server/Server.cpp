@@ -188,20 +188,21 @@ static constexpr std::chrono::seconds keptFor{60};
 
 void Server::freeEnded() {
   std::vector<OpenContext> freed; // after the mutex is unlocked
-  {
-    const std::vector<std::string> ended = table.ended();
+  if (const std::vector<std::string> names = table.ended(); !names.empty()) {
+    const std::set<std::string> ended(names.begin(), names.end());
     const std::lock_guard guard(mutex);
-    for (const std::string &client : ended)
-      for (auto &[name, entry] : optimizers)
-        for (auto context = entry.contexts.begin(); context != entry.contexts.end();) {
-          OpenContext &open = context->second;
-          if (open.clients.erase(client) == 0 || !open.clients.empty()) {
-            ++context;
-            continue;
-          }
-          freed.push_back(std::move(open));
-          context = entry.contexts.erase(context);
+    for (auto &[name, entry] : optimizers)
+      for (auto context = entry.contexts.begin(); context != entry.contexts.end();) {
+        OpenContext &open = context->second;
+        std::erase_if(open.clients,
+                      [&](const auto &client) { return ended.contains(client.first); });
+        if (!open.clients.empty()) {
+          ++context;
+          continue;
         }
+        freed.push_back(std::move(open));
+        context = entry.contexts.erase(context);
+      }
   }
   memory.freeUnused(keptFor);
   std::vector<std::string> forgotten = table.forgettable();
