@@ -56,16 +56,15 @@ bool ClientTable::renew(const std::string &name) {
 ClientTable::Request::Request(ClientTable &table, const std::string &name)
     : table(table), client([&] {
         const std::lock_guard guard(table.mutex);
-        return table.find(name);
-      }()) {
-  const std::lock_guard guard(table.mutex);
-  if (client->requests >= table.limits.requests)
-    throw Refusal(Reason::ResourceExhausted,
-                  fmt::format("client `{}` has {} requests under way; wait for their answers", name,
-                              client->requests));
-  ++client->requests;
-  client->seen = table.clock();
-}
+        const std::shared_ptr<Client> &found = table.find(name);
+        if (found->requests >= table.limits.requests)
+          throw Refusal(Reason::ResourceExhausted,
+                        fmt::format("client `{}` has {} requests under way; wait for their answers",
+                                    name, found->requests));
+        ++found->requests; // from now on it isn't forgotten
+        found->seen = table.clock();
+        return found;
+      }()) {}
 
 ClientTable::Request::~Request() {
   const std::lock_guard guard(table.mutex);
