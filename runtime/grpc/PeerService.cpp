@@ -23,7 +23,7 @@ grpc::Status PeerService::Prepare(grpc::ServerContext *context, const v1::Prepar
                                   v1::PrepareResponse *response) {
   return answer(*context, [&] {
     access.require(*context, Role::Peer, {});
-    if (request->self() == 0 || static_cast<int>(request->self()) >= request->workers().size())
+    if (request->self() == 0 || request->self() >= static_cast<uint32_t>(request->workers().size()))
       throw Refusal(Reason::InvalidArgument, "the worker is not one that the coordinator names");
     response->set_stepped(server.prepare({request->context().optimizer(),
                                           request->context().number(),
