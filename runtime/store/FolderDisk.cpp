@@ -100,9 +100,24 @@ private:
 
 } // namespace
 
+/// Syncs the folder that has this one, whose name is new.
+static void syncParent(const std::string &path) {
+  const int parent = ::open((path + "/..").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool isSynced = parent >= 0 && ::fsync(parent) == 0;
+  const int error = errno;
+  if (parent >= 0)
+    ::close(parent);
+  errno = error;
+  if (!isSynced)
+    fail(fmt::format("sync the folder that has `{}`", path));
+}
+
 FolderDisk::FolderDisk(const std::string &path) : folder(path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+  const bool isNew = ::mkdir(path.c_str(), 0700) == 0;
+  if (!isNew && errno != EEXIST)
     fail(fmt::format("create the folder `{}`", path));
+  if (isNew)
+    syncParent(path);
   descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0)
     fail(fmt::format("open the folder `{}`", path));
