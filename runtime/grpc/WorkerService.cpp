@@ -26,6 +26,10 @@ namespace {
 /// A limit on the rows of one gradient, because they are listed before their memory is counted.
 constexpr size_t mostRows = size_t(1) << 26;
 
+/// Counted for each gradient, so that a client can't push any number of small or empty ones: the
+/// memory of its values is whole pages.
+constexpr size_t gradientBytes = 4096;
+
 /// Throws if the client has gone or the deadline has passed, because a stream just ends then.
 void requireWhole(const grpc::ServerContext &context) {
   if (context.IsCancelled())
@@ -253,10 +257,11 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
     const auto optimizer = server.optimizer(into.optimizer());
     std::vector<server::Gradient> gradients;
     std::optional<std::vector<int64_t>> rows;
-    std::vector<server::Budget::Reservation> forRows;
+    std::vector<server::Budget::Reservation> reserved;
     TensorReader reader(budget, [&](const std::string &name, server::Tensor tensor) {
+      reserved.push_back(budget.reserve(gradientBytes, "a gradient"));
       gradients.push_back({optimizer->positionOf(name), std::exchange(rows, std::nullopt),
-                           std::move(tensor), std::exchange(forRows, {})});
+                           std::move(tensor), std::exchange(reserved, {})});
     });
     do {
       if (message.has_rows()) {
@@ -267,8 +272,8 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
           throw Refusal(
               Reason::ResourceExhausted,
               fmt::format("a gradient has more than {} rows; push it in parts", mostRows));
-        forRows.push_back(budget.reserve(static_cast<size_t>(indices.size()) * sizeof(int64_t),
-                                         "the list of rows of a gradient"));
+        reserved.push_back(budget.reserve(static_cast<size_t>(indices.size()) * sizeof(int64_t),
+                                          "the list of rows of a gradient"));
         rows->insert(rows->end(), indices.begin(), indices.end());
       }
       if (message.has_chunk())

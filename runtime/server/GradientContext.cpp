@@ -117,7 +117,7 @@ Tensor sumWhole(const Gradients &given, Budget &budget) {
 
 void GradientContext::add(const RequestKey &request, std::vector<Gradient> gradients) {
   const std::lock_guard guard(mutex);
-  if (requests.contains(request))
+  if (gradients.empty() || requests.contains(request))
     return;
   if (summed)
     throw Refusal(Reason::FailedPrecondition,

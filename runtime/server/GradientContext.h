@@ -22,7 +22,7 @@ struct Gradient {
   /// Indices into the first dimension, in any order, with repetitions; none for a whole gradient.
   std::optional<std::vector<int64_t>> rows;
   Tensor values;
-  std::vector<Budget::Reservation> forRows = {};
+  std::vector<Budget::Reservation> reserved = {}; ///< for what it takes besides its values
 };
 
 /// Identifies a request of a client. A client numbers its requests from 1, in ascending order.
@@ -44,8 +44,8 @@ struct SummedGradient {
 /// taken in f32, or in f64 for gradients in f64, and rounded once. Thread-safe.
 class GradientContext {
 public:
-  /// Adds a request's gradients. Does nothing if it was added before. Throws FailedPrecondition
-  /// once the context has been summed.
+  /// Adds a request's gradients. Does nothing if it was added before, or has none. Throws
+  /// FailedPrecondition once the context has been summed.
   void add(const RequestKey &request, std::vector<Gradient> gradients);
 
   /// Sums the gradients, by parameter. From the first call on the context takes no more gradients;

@@ -204,6 +204,17 @@ TEST_F(WorkerServiceTest, RowsMayRepeat) {
   EXPECT_EQ(get()["v"], (Values{-1, 2, -1}));
 }
 
+TEST_F(WorkerServiceTest, EmptyGradientsAreCounted) {
+  ASSERT_TRUE(put({{"v", {1, 2, 3}}}).ok());
+  ASSERT_TRUE(create(textOfRule("sgd"), {"v"}).ok());
+  ASSERT_TRUE(open(1).ok());
+  const size_t before = worker.server.statistics().tensorBytes;
+  v1::PushGradientsRequest request = pushOf(1, 1, "v", {});
+  request.mutable_rows(); // none
+  ASSERT_TRUE(push(request).ok());
+  EXPECT_GE(worker.server.statistics().tensorBytes, before + 100);
+}
+
 TEST_F(WorkerServiceTest, RowsMayComeInSeveralMessages) {
   ASSERT_TRUE(put({{"v", {1, 2, 3}}}).ok());
   ASSERT_TRUE(create(textOfRule("sgd"), {"v"}).ok());
