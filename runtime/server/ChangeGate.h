@@ -14,7 +14,7 @@ namespace updraft::server {
 /// changes that come later, however many there are. Thread-safe.
 class ChangeGate {
 public:
-  /// A change. Locked before all other locks.
+  /// A change. Begun after the locks of parameters and optimizers are taken, and before mutexes.
   class Change {
   public:
     explicit Change(ChangeGate &gate) : gate(gate) {

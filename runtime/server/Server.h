@@ -142,7 +142,8 @@ private:
   static std::shared_ptr<GradientContext> contextOf(const Entry &entry, const std::string &name,
                                                     uint64_t context);
 
-  /// A prepared step. Its members change only within the recorder's gate, except for `isBusy`.
+  /// A prepared step. Once it is recorded, its members change only within the recorder's gate,
+  /// except for `isBusy`.
   struct Prepared {
     Transaction transaction;
     std::shared_ptr<ServedOptimizer> optimizer;
