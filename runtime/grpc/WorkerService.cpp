@@ -283,7 +283,7 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
     reader.finish();
     if (rows)
       throw Refusal(Reason::InvalidArgument, "there are rows without a gradient");
-    server.push(into.optimizer(), into.number(), request, std::move(gradients));
+    server.push(into.optimizer(), into.number(), request, std::move(gradients), optimizer.get());
   });
 }
 

@@ -225,7 +225,7 @@ void Server::freeEnded() {
 }
 
 void Server::push(const std::string &name, uint64_t context, const RequestKey &request,
-                  std::vector<Gradient> gradients) {
+                  std::vector<Gradient> gradients, const ServedOptimizer *of) {
   std::shared_ptr<GradientContext> given;
   std::shared_ptr<const ServedOptimizer> optimizer;
   {
@@ -233,6 +233,10 @@ void Server::push(const std::string &name, uint64_t context, const RequestKey &r
     given = contextOf(entry(name), name, context);
     optimizer = entry(name).optimizer;
   }
+  if (of && of != optimizer.get())
+    throw Refusal(
+        Reason::ContextUnknown,
+        fmt::format("the optimizer `{}` was deleted, and another one has its name", name));
   for (const Gradient &gradient : gradients)
     optimizer->check(gradient);
   given->add(request, std::move(gradients));

@@ -92,9 +92,10 @@ public:
   /// are old. Frees memory that is kept for tensors and unused. Called every few seconds.
   void freeEnded();
 
-  /// Adds all of the gradients or, on a refusal, none.
+  /// Adds all of the gradients or, on a refusal, none. Throws ContextUnknown if the optimizer is no
+  /// longer `of`, whose positions the gradients have; null: the current one.
   void push(const std::string &optimizer, uint64_t context, const RequestKey &request,
-            std::vector<Gradient> gradients);
+            std::vector<Gradient> gradients, const ServedOptimizer *of = nullptr);
   /// Returns the number of stepped parameters, also if the step was carried out before.
   int64_t step(const std::string &optimizer, uint64_t context, const RequestKey &request,
                const worker::v1::Staleness &staleness = {});

@@ -99,6 +99,17 @@ TEST_F(ServerTest, CreatingAnOptimizerCanBeRepeated) {
   server.createOptimizer(request);
 }
 
+TEST_F(ServerTest, GradientsBelongToOneOptimizerOfAName) {
+  server.createOptimizer(request);
+  const auto deleted = server.optimizer("o");
+  server.deleteOptimizer("o");
+  server.createOptimizer(requestOf("o", "sgd", {{{"w"}, {}}}));
+  server.openContext("o", 1, "a");
+  EXPECT_EQ(refusalOf(Reason::ContextUnknown,
+                      [&] { server.push("o", 1, {"a", 1}, gradientOf(1, {4}), deleted.get()); }),
+            "the optimizer `o` was deleted, and another one has its name");
+}
+
 TEST_F(ServerTest, RefusesAParameterThatIsListedTwice) {
   request = requestOf("o", "sgd", {{{"w", "w"}, {}}});
   EXPECT_EQ(refusalOf(Reason::InvalidArgument, [&] { server.createOptimizer(request); }),
