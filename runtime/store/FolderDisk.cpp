@@ -162,10 +162,17 @@ std::vector<std::string> FolderDisk::list() const {
   if (!opened)
     fail(fmt::format("list the folder `{}`", folder));
   std::vector<std::string> names;
-  while (const dirent *entry = ::readdir(opened))
+  errno = 0; // which alone tells an error from the end
+  while (const dirent *entry = ::readdir(opened)) {
     if (const std::string name = entry->d_name; name != "." && name != "..")
       names.push_back(name);
+    errno = 0;
+  }
+  const int error = errno;
   ::closedir(opened);
+  errno = error;
+  if (error != 0) // a journal without its last segments would be continued in their place
+    fail(fmt::format("list the folder `{}`", folder));
   std::sort(names.begin(), names.end());
   return names;
 }
