@@ -77,6 +77,25 @@ protected:
   std::optional<Process> process;
 };
 
+/// Another worker, which prepares every step. This worker is `self`.
+class PreparingPeer : public Peers {
+public:
+  bool isSelf(const std::string &worker) override { return worker == "self"; }
+  int64_t prepare(const std::string &, const Transaction &transaction) override {
+    attempt = transaction.attempt;
+    return 1;
+  }
+  void decide(const std::string &, const Decision &decision) override {
+    told.push_back(decision.isCommitted);
+  }
+  Outcome outcome(const std::string &, const RequestKey &, uint64_t) override {
+    return Outcome::Undecided;
+  }
+
+  uint64_t attempt = 0;
+  std::vector<bool> told; ///< decisions
+};
+
 } // namespace
 
 TEST_F(DurabilityTest, EveryAnsweredChangeIsThereAfterALossOfPower) {
@@ -214,6 +233,46 @@ TEST_F(DurabilityTest, AFailedSyncHasAnUnknownOutcome) {
   EXPECT_EQ(refusalOf(Reason::Unavailable, [&] { server().step("o", 1, {"a", 2}); })
                 .starts_with("the journal takes no more records since an error"),
             true);
+}
+
+/// After a restart, the coordinator may not have the decision and aborts the step.
+TEST_F(DurabilityTest, NoWorkerIsToldADecisionThatMayNotBeOnTheDisk) {
+  start();
+  createAdam();
+  server().openContext("o", 1, "a");
+  server().push("o", 1, {"a", 1}, gradientOf({1, -1, 2}));
+  PreparingPeer peer;
+  storage.failingSync = storage.syncs + 2; // the first is that of the prepared step
+  EXPECT_EQ(refusalOf(Reason::OutcomeUnknown,
+                      [&] { server().stepAll("o", 1, {"a", 2}, {"self", "peer"}, peer); })
+                .starts_with("the outcome is unknown, because the change could not be written"),
+            true);
+  server().resolve(peer);
+  EXPECT_TRUE(peer.told.empty());
+  EXPECT_EQ(server().outcome({"a", 2}, peer.attempt), Outcome::Undecided);
+}
+
+TEST_F(DurabilityTest, APreparedStepStaysOfItsAttempt) {
+  start();
+  createAdam();
+  server().openContext("o", 1, "a");
+  server().push("o", 1, {"a", 1}, gradientOf({1, -1, 2}));
+  const std::vector<float> before = valuesAt("w");
+  const auto prepare = [&](const std::string &coordinator, uint64_t attempt) {
+    return server().prepare({"o", 1, {"a", 2}, attempt, {coordinator, "self"}, 1});
+  };
+  EXPECT_EQ(prepare("x", 5), 1);
+  // Of another coordinator, and late.
+  for (const auto &[coordinator, attempt] : {std::pair("y", 6), std::pair("x", 4)})
+    EXPECT_EQ(refusalOf(Reason::Unavailable, [&] { prepare(coordinator, attempt); }),
+              "the same step is prepared by another attempt, which isn't decided; try again");
+  EXPECT_EQ(server().outcome({"a", 2}, 4), Outcome::Unknown);
+  EXPECT_EQ(server().outcome({"a", 2}, 5), Outcome::Undecided);
+  server().decide({{"a", 2}, 4, false, 0, {}});
+  start(Durability::Step, 0);
+  EXPECT_EQ(server().statistics().undecidedSteps, 1u);
+  server().decide({{"a", 2}, 5, true, 0, {}});
+  EXPECT_NE(valuesAt("w"), before);
 }
 
 TEST_F(DurabilityTest, RefusesADamagedSnapshot) {
