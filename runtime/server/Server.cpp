@@ -4,6 +4,7 @@
 
 #include "runtime/server/Names.h"
 #include "runtime/server/Refusal.h"
+#include "runtime/store/StoreError.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -22,6 +23,10 @@ Server::Server(const Limits &limits, RuleMaker makeRule, Clock clock, Durability
   restore();
   if (durability == Durability::Step)
     recorder.begin(store->journal());
+  else if (!prepared.empty() || !decisions.empty()) // a snapshot doesn't have them
+    throw store::StoreError(store::StoreError::Kind::Failed,
+                            "the store has steps of several workers that not all of them have "
+                            "decided; start it with --durability=step until they have");
   else if (store->journal().bytes() != 0)
     takeSnapshot(); // of a journal that isn't continued
 }

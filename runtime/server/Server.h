@@ -55,7 +55,7 @@ struct Statistics {
 class Server {
 public:
   /// Without durability, `store` is null. Otherwise restores what the store has, and throws
-  /// store::StoreError if it can't.
+  /// store::StoreError if it can't, or if there are undecided steps and it isn't Durability::Step.
   Server(const Limits &limits, RuleMaker makeRule, Clock clock,
          Durability durability = Durability::None, store::Store *store = nullptr);
 

@@ -269,10 +269,12 @@ TEST_F(DurabilityTest, APreparedStepStaysOfItsAttempt) {
   EXPECT_EQ(server().outcome({"a", 2}, 4), Outcome::Unknown);
   EXPECT_EQ(server().outcome({"a", 2}, 5), Outcome::Undecided);
   server().decide({{"a", 2}, 4, false, 0, {}});
+  EXPECT_THROW(start(Durability::Snapshot), StoreError); // which would forget it
   start(Durability::Step, 0);
   EXPECT_EQ(server().statistics().undecidedSteps, 1u);
   server().decide({{"a", 2}, 5, true, 0, {}});
   EXPECT_NE(valuesAt("w"), before);
+  start(Durability::Snapshot);
 }
 
 TEST_F(DurabilityTest, RefusesADamagedSnapshot) {
