@@ -235,7 +235,8 @@ int run(const Options &options) {
                       peerCredentials(options.tls),
                       readToken(options.peerToken),
                       {}};
-  if (!options.access.empty())
+  // Otherwise clients could have the token sent to any address.
+  if (!options.access.empty() || !options.peerToken.empty())
     reached.allowed.emplace(options.peers.begin(), options.peers.end());
   PeerChannels peers(std::move(reached));
   PeerService peerService(server, access, epoch);
@@ -332,7 +333,7 @@ int main(int argc, char **argv) {
   app.add_option("--access", options.access, "file of clients and their roles");
   app.add_option("--peers", options.peers,
                  "addresses of the workers that may step together with this one, and its own; with "
-                 "--access, no others may")
+                 "--access or --peer-token, no others may")
       ->delimiter(',');
   app.add_option("--peer-token", options.peerToken,
                  "file of the token that this worker sends to other workers");
