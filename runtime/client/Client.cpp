@@ -449,7 +449,7 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
   state->isLost = false;
   if (state->nextPush == state->pushes.size())
     state->pushes.push_back(state->nextRequest());
-  const proto::RequestId id = state->pushes[state->nextPush++];
+  const proto::RequestId id = state->pushes[state->nextPush];
   state->check(state->workers().failuresOfEach(workersOf(byWorker), [&](size_t worker) {
     return [&, worker](proto::Worker::Stub &, grpc::ClientContext &context) {
       proto::PushGradientsResponse response;
@@ -477,6 +477,7 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
       return writer.finish();
     };
   }));
+  ++state->nextPush; // only now: after a failure, the next push is the same one
 }
 
 int64_t Context::State::step(const std::vector<size_t> &asked, bool isOfAll) {

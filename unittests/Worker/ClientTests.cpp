@@ -90,6 +90,21 @@ TEST_F(ClientTest, StepsOnAllWorkers) {
   EXPECT_EQ(get(client, "c", 1), Values{1.5});
 }
 
+TEST_F(ClientTest, AFailedPushIsRepeatedAndAddedOnce) {
+  Client client = makeClient();
+  put(client, {{"a", {1, 2}}, {"b", {3}}}); // on different workers
+  dist::Optimizer optimizer =
+      client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}});
+  dist::Context context = optimizer.openContext();
+  Values gradient = {1, 1}, wrong = {1, 1}, right = {1};
+  EXPECT_THROW(context.push({{"a", TensorView(gradient)}, {"b", TensorView(wrong)}}),
+               dist::WorkersFailed);
+  context.push({{"a", TensorView(gradient)}, {"b", TensorView(right)}});
+  EXPECT_EQ(context.step(), 2);
+  EXPECT_EQ(get(client, "a", 2), (Values{0, 1}));
+  EXPECT_EQ(get(client, "b", 1), Values{2});
+}
+
 TEST_F(ClientTest, ClientsShareAContext) {
   Client first = makeClient("first"), second = makeClient("second");
   put(first, {{"a", {1, 2}}, {"b", {3, 4, 5}}});

@@ -111,7 +111,8 @@ public:
 
   /// Adds gradients, by parameter. Gradients of one parameter, of any pushes and clients, are
   /// summed. Throws std::invalid_argument for a parameter that the optimizer doesn't have. Throws
-  /// WorkersFailed, for example if the context was stepped, and ContextLost.
+  /// WorkersFailed, for example if the context was stepped, and ContextLost. After either, push the
+  /// same gradients again: a worker that has them doesn't add them again.
   void push(const std::map<std::string, Gradient> &gradients);
   /// Steps on all workers that have parameters of the optimizer. Returns the number of parameters
   /// that had a gradient. Doesn't wait for pushes of other clients. Throws WorkersFailed or

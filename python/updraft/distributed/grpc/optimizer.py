@@ -107,7 +107,8 @@ class Context:
                 array's type.
             ContextLostError: a worker was started again.
             WorkersFailedError: a gradient has another type or shape, or the context was stepped,
-                for example. Other workers may have added theirs.
+                for example. Push the gradients again: a worker that has them doesn't add them
+                again.
         """
         by_worker: dict[int, list[str]] = {}
         arrays = {}
@@ -124,8 +125,9 @@ class Context:
             self._is_lost = False
         if self._next_push == len(self._pushes):
             self._pushes.append(self._next_request())
-        request = self._pushes[self._next_push]
+        place = self._next_push
         self._next_push += 1
+        request = self._pushes[place]
 
         def requests(worker: int) -> Iterator[messages.PushGradientsRequest]:
             yield messages.PushGradientsRequest(context=self._id, request=request)
@@ -139,10 +141,15 @@ class Context:
                 for chunk in chunks_of(name, array):
                     yield messages.PushGradientsRequest(chunk=chunk)
 
-        self._call_each(
-            by_worker,
-            lambda stub, worker, timeout: stub.PushGradients(requests(worker), timeout=timeout),
-        )
+        try:
+            self._call_each(
+                by_worker,
+                lambda stub, worker, timeout: stub.PushGradients(requests(worker), timeout=timeout),
+            )
+        except WorkersFailedError:
+            # The next push is the same one, which some workers may have added.
+            self._next_push = min(self._next_push, place)
+            raise
 
     def close(self) -> None:
         """Releases the gradients, which are freed when all clients have released them.
