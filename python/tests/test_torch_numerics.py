@@ -52,18 +52,6 @@ STOCK, ROUNDED_ROOT, NEITHER = "torch", "torch with rounded roots", "neither"
 ROWS_ONLY, NO_RULE = "torch, but for single elements", "there is no rule"
 
 
-def rounded_root(tensor):
-    """Returns the correctly rounded square root."""
-    return torch.from_numpy(numpy.asarray(numpy.sqrt(tensor.numpy())))
-
-
-@pytest.fixture
-def torch_with_rounded_root(monkeypatch):
-    """Replaces torch's square root, which is off by one place on some machines."""
-    monkeypatch.setattr(torch.Tensor, "sqrt", rounded_root)
-    monkeypatch.setattr(torch.Tensor, "sqrt_", lambda tensor: tensor.copy_(rounded_root(tensor)))
-
-
 def first_difference(case, numerics):
     """Steps both optimizers; returns the location of the first difference in bits, or None."""
     generator = torch.Generator().manual_seed(20)

@@ -113,9 +113,10 @@ private:
   size_t bytes = 0, received = 0;
 };
 
-std::string randomName() {
+/// A name that no other client has, not even an earlier process of the same one.
+std::string uniqueName(const std::string &given) {
   std::random_device random;
-  return fmt::format("client-{:08x}{:08x}", random(), random());
+  return fmt::format("{}/{:08x}{:08x}", given.empty() ? "client" : given, random(), random());
 }
 
 template <typename Keys> std::vector<size_t> workersOf(const Keys &byWorker) {
@@ -135,7 +136,7 @@ template <typename Keys> std::vector<size_t> workersOf(const Keys &byWorker) {
 /// Shared by a client's objects.
 struct updraft::dist::Connection {
   explicit Connection(const ClientOptions &options)
-      : workers(options), lease(workers, options.name.empty() ? randomName() : options.name) {}
+      : workers(options), lease(workers, uniqueName(options.name)) {}
 
   Workers workers;
   Lease lease;
@@ -188,6 +189,8 @@ void Client::get(const std::map<std::string, TensorView> &parameters) {
     };
   });
 }
+
+std::string Client::name() const { return connection->lease.current(); }
 
 void Client::takeSnapshots() {
   connection->workers.callEach(connection->workers.all(), [](size_t) {
@@ -339,14 +342,19 @@ void Optimizer::setStates(const std::string &file) {
 struct Context::State {
   std::shared_ptr<Optimizer::State> optimizer;
   uint64_t number = 0;
-  std::string client;                         ///< the name that opened it
-  std::optional<proto::RequestId> unanswered; ///< the step, if it has failed
-  std::vector<proto::RequestId> pushes;
+  std::string client;                       ///< the name that opened it
+  std::optional<uint64_t> unanswered;       ///< the number of the step, if it has failed
+  bool isOfAll = false;                     ///< whether that is all or none
+  std::vector<uint64_t> pushes;             ///< their numbers
   std::map<std::string, uint64_t> versions; ///< of the parameters that were read
   std::optional<proto::Staleness> staleness;
   size_t nextPush = 0; ///< less than their number if gradients are pushed again
   bool isLost = false; ///< on some worker
 
+  ~State() {
+    if (unanswered)
+      workers().sequences().endStep(*unanswered);
+  }
   Workers &workers() const { return optimizer->connection->workers; }
   proto::Context id() const {
     proto::Context result;
@@ -366,11 +374,13 @@ struct Context::State {
     });
   }
   void check(std::vector<WorkerFailure> failures);
-  int64_t step(const std::vector<size_t> &asked, bool isOfAll);
-  proto::RequestId nextRequest() const {
+  int64_t step(const std::vector<size_t> &asked, bool ofAll);
+  /// The number stays the same when the request is repeated.
+  proto::RequestId request(uint64_t sequence) const {
     proto::RequestId result;
     result.set_client(client);
-    result.set_sequence(workers().nextSequence());
+    result.set_sequence(sequence);
+    result.set_answered(workers().sequences().answered());
     return result;
   }
 };
@@ -448,8 +458,8 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
       throw WorkersFailed(std::move(failures)); // pushing again wouldn't help
   state->isLost = false;
   if (state->nextPush == state->pushes.size())
-    state->pushes.push_back(state->nextRequest());
-  const proto::RequestId id = state->pushes[state->nextPush];
+    state->pushes.push_back(state->workers().sequences().next());
+  const proto::RequestId id = state->request(state->pushes[state->nextPush]);
   state->check(state->workers().failuresOfEach(workersOf(byWorker), [&](size_t worker) {
     return [&, worker](proto::Worker::Stub &, grpc::ClientContext &context) {
       proto::PushGradientsResponse response;
@@ -480,16 +490,21 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
   ++state->nextPush; // only now: after a failure, the next push is the same one
 }
 
-int64_t Context::State::step(const std::vector<size_t> &asked, bool isOfAll) {
-  if (!unanswered)
-    unanswered = nextRequest();
+int64_t Context::State::step(const std::vector<size_t> &asked, bool ofAll) {
+  if (!unanswered) {
+    unanswered = workers().sequences().beginStep();
+    isOfAll = ofAll;
+  } else if (isOfAll != ofAll) {
+    throw std::invalid_argument("the step has no answer yet, so it can only be repeated as it was: "
+                                "on all workers or none, or on each by itself");
+  }
   std::atomic<int64_t> stepped = 0;
   check(workers().failuresOfEach(asked, [&](size_t) {
     return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       proto::StepRequest request;
       proto::StepResponse response;
       *request.mutable_context() = id();
-      *request.mutable_request() = *unanswered;
+      *request.mutable_request() = this->request(*unanswered);
       for (size_t worker : isOfAll ? optimizer->some : std::vector<size_t>())
         request.add_workers(workers().address(worker));
       if (staleness)
@@ -500,6 +515,7 @@ int64_t Context::State::step(const std::vector<size_t> &asked, bool isOfAll) {
       return status;
     };
   }));
+  workers().sequences().endStep(*unanswered);
   unanswered.reset();
   return stepped;
 }

@@ -22,6 +22,11 @@ Lease::~Lease() {
     thread.join();
 }
 
+std::string Lease::current() {
+  const std::lock_guard guard(mutex);
+  return name;
+}
+
 std::string Lease::hold(const std::vector<size_t> &some) {
   std::unique_lock lock(mutex);
   const std::string own = name;

@@ -27,6 +27,8 @@ public:
   Lease(const Lease &) = delete;
   Lease &operator=(const Lease &) = delete;
 
+  std::string current();
+
   /// Registers with these workers, unless they know the client. Returns the name. Throws
   /// WorkersFailed.
   std::string hold(const std::vector<size_t> &some);

@@ -3,13 +3,13 @@
 #ifndef UPDRAFT_RUNTIME_CLIENT_WORKERS_H
 #define UPDRAFT_RUNTIME_CLIENT_WORKERS_H
 
+#include "runtime/client/Sequences.h"
 #include "runtime/client/TensorWriter.h"
 #include "updraft/dist/Client.h"
 #include "updraft/worker/v1/worker.grpc.pb.h"
 
 #include <grpcpp/grpcpp.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -40,7 +40,7 @@ public:
     if (!options.token.empty())
       context.AddMetadata("authorization", "Bearer " + options.token);
   }
-  uint64_t nextSequence() { return ++sequence; }
+  Sequences &sequences() { return numbers; }
 
   /// The worker that has a parameter. Asks all workers if it isn't known. Throws
   /// std::invalid_argument if none has it.
@@ -71,7 +71,7 @@ private:
   const std::shared_ptr<MessageMemory> messageMemory = std::make_shared<MessageMemory>();
   std::vector<std::shared_ptr<grpc::Channel>> channels;
   std::vector<std::unique_ptr<proto::Worker::Stub>> stubs;
-  std::atomic<uint64_t> sequence = 0;
+  Sequences numbers;
   std::mutex mutex;
   std::map<std::string, size_t> places;
   std::map<std::string, uint64_t> versions; ///< of the parameters that were read

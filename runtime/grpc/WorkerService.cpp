@@ -169,10 +169,15 @@ grpc::Status WorkerService::ListParameters(grpc::ServerContext *context,
 
 grpc::Status WorkerService::CreateOptimizer(grpc::ServerContext *context,
                                             const v1::CreateOptimizerRequest *request,
-                                            v1::CreateOptimizerResponse *) {
+                                            v1::CreateOptimizerResponse *response) {
   return answer(*context, [&] {
-    access.require(*context, Role::Admin, {.optimizer = request->optimizer()});
-    server.createOptimizer(*request);
+    access.require(*context, Role::Trainer, {.optimizer = request->optimizer()});
+    if (!server.hasOptimizer(*request)) {
+      access.require(*context, Role::Admin, {.optimizer = request->optimizer()});
+      server.createOptimizer(*request);
+    }
+    for (const auto &hypers : server.hypers(request->optimizer()))
+      response->add_groups()->mutable_hyperparameters()->insert(hypers.begin(), hypers.end());
   });
 }
 
@@ -253,6 +258,7 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
     access.require(context, Role::Trainer, {into.optimizer(), message.request().client()});
     const server::RequestKey request = keyOf(message.request());
     const server::ClientTable::Request carriedOut(server.clients(), request.client);
+    server.clients().acknowledge(request.client, message.request().answered());
     server::Budget &budget = carriedOut.budget();
     const auto optimizer = server.optimizer(into.optimizer());
     std::vector<server::Gradient> gradients;
@@ -294,6 +300,7 @@ grpc::Status WorkerService::Step(grpc::ServerContext *context, const v1::StepReq
                    {request->context().optimizer(), request->request().client()});
     const v1::Context &from = request->context();
     const server::RequestKey key = keyOf(request->request());
+    server.clients().acknowledge(key.client, request->request().answered());
     const std::vector<std::string> workers(request->workers().begin(), request->workers().end());
     response->set_stepped(
         workers.empty() ? server.step(from.optimizer(), from.number(), key, request->staleness())

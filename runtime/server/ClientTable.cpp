@@ -82,12 +82,52 @@ void ClientTable::forgetOld(Client &client) {
     if (answer.progress != Progress::Known || clock() - answer.time < limits.answerAge)
       throw Refusal(Reason::ResourceExhausted,
                     fmt::format("the client has sent {} requests in the last {} s, and their "
-                                "answers must be kept; send fewer, or raise the limit",
+                                "answers must be kept; acknowledge them (RequestId.answered)",
                                 client.answers.size() - client.restored, limits.answerAge.count()));
-    client.forgotten = sequence;
-    client.answers.erase(client.answers.begin());
-    client.restored -= client.restored != 0 ? 1 : 0;
+    client.forgotten = std::max(client.forgotten, sequence);
+    forgetFirst(client);
   }
+}
+
+void ClientTable::forgetFirst(Client &client) {
+  client.answers.erase(client.answers.begin());
+  client.restored -= client.restored != 0 ? 1 : 0;
+}
+
+void ClientTable::acknowledge(const std::string &name, uint64_t sequence) {
+  const std::lock_guard guard(mutex);
+  const auto found = clients.find(name);
+  if (found == clients.end() || sequence == 0)
+    return;
+  Client &client = *found->second;
+  uint64_t last = sequence - 1;
+  while (!client.answers.empty() && client.answers.begin()->first < sequence) {
+    const auto &[first, answer] = *client.answers.begin();
+    if (answer.progress != Progress::Known) { // under way, although the client has given it up
+      last = first - 1;
+      break;
+    }
+    forgetFirst(client);
+  }
+  client.forgotten = std::max(client.forgotten, last);
+}
+
+[[noreturn]] static void throwForgotten(const RequestKey &request) {
+  throw Refusal(Reason::OutcomeUnknown,
+                fmt::format("the outcome of request {} of client `{}` is unknown: its answer has "
+                            "been forgotten; it is not carried out again",
+                            request.sequence, request.client));
+}
+
+bool ClientTable::isForgotten(const RequestKey &request) const {
+  const std::lock_guard guard(mutex);
+  const auto client = clients.find(request.client);
+  return client != clients.end() && request.sequence <= client->second->forgotten;
+}
+
+void ClientTable::requireRemembered(const RequestKey &request) const {
+  if (isForgotten(request))
+    throwForgotten(request);
 }
 
 /// Whether the exception that is handled says so.
@@ -118,10 +158,7 @@ int64_t ClientTable::once(const RequestKey &request, const std::function<int64_t
     changed.wait(lock);
   }
   if (request.sequence <= client->forgotten)
-    throw Refusal(Reason::OutcomeUnknown,
-                  fmt::format("the outcome of request {} of client `{}` is unknown: its answer "
-                              "has been forgotten; it is not carried out again",
-                              request.sequence, request.client));
+    throwForgotten(request);
   forgetOld(*client);
   client->answers.try_emplace(request.sequence);
   lock.unlock();

@@ -31,7 +31,8 @@ using Clock = std::function<std::chrono::steady_clock::time_point()>;
 struct ClientLimits {
   std::chrono::seconds lease{60};      ///< how long a client lives without a request
   std::chrono::seconds answerAge{600}; ///< how long the answer to a step is kept at least
-  /// Of a client, while they are that young. Those before a restart come in addition.
+  /// The limit for a client that doesn't acknowledge them, while they are that young. Those before
+  /// a restart come in addition.
   size_t answers = size_t(1) << 16;
   size_t clients = 10'000;
   size_t requests = 64;    ///< of a client at the same time
@@ -95,6 +96,12 @@ public:
   /// Forgets a client, if it is registered.
   void forget(const std::string &name);
 
+  /// Forgets the answers to requests of a client below `sequence`, which the client doesn't repeat.
+  /// Has no effect for a client that isn't registered.
+  void acknowledge(const std::string &name, uint64_t sequence);
+  /// Throws OutcomeUnknown if the answer to a request may have been forgotten.
+  void requireRemembered(const RequestKey &request) const;
+  bool isForgotten(const RequestKey &request) const;
   /// Whether a request was carried out, or its answer decided.
   bool isDecided(const RequestKey &request) const;
   /// The answer to a request, if it is known.
@@ -135,6 +142,7 @@ private:
   const std::shared_ptr<Client> &find(const std::string &name) const;
   Client &place(const std::string &name);
   void forgetOld(Client &client);
+  void forgetFirst(Client &client);
 
   const ClientLimits limits;
   Budget &memory;

@@ -223,6 +223,17 @@ uint64_t ServedOptimizer::setHypers(const worker::v1::SetHyperparametersRequest 
   }
 }
 
+std::vector<std::map<std::string, double>> ServedOptimizer::hypers(dist::Patience patience) {
+  std::vector<std::map<std::string, double>> result(static_cast<size_t>(created.groups().size()));
+  const Held held(lock, patience);
+  for (size_t group = 0; group < result.size(); ++group)
+    for (size_t i = 0; i < upd_rule_hyper_count(rule.get()); ++i) {
+      const char *name = upd_rule_hyper_name(rule.get(), i);
+      ::check(upd_optimizer_get_hyper(optimizer.get(), group, name, &result[group][name]));
+    }
+  return result;
+}
+
 std::string ServedOptimizer::states(dist::Patience patience) {
   const Held held(lock, patience);
   return saveStates();

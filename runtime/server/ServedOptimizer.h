@@ -58,6 +58,8 @@ public:
   /// record. Throws InvalidArgument, NotFound or Unavailable.
   uint64_t setHypers(const worker::v1::SetHyperparametersRequest &request, Recorder &recorder,
                      dist::Patience patience);
+  /// The hyperparameters of each group. Throws Unavailable.
+  std::vector<std::map<std::string, double>> hypers(dist::Patience patience);
   /// The content of a file of states (docs/runtime.md, "Files"). Throws Unavailable.
   std::string states(dist::Patience patience);
   /// Replaces states, step counts and hyperparameters by those of a file, and records that, or

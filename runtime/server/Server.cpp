@@ -63,25 +63,28 @@ std::vector<ParameterCopy> Server::copies(const Parameters &some) {
   return result;
 }
 
+bool Server::isCreated(const worker::v1::CreateOptimizerRequest &request) const {
+  const auto found = optimizers.find(request.optimizer());
+  if (found == optimizers.end())
+    return false;
+  if (!MessageDifferencer::Equals(found->second.optimizer->request(), request))
+    throw Refusal(Reason::AlreadyExists,
+                  fmt::format("there is another optimizer `{}`; delete it first, or give this "
+                              "one another name",
+                              request.optimizer()));
+  return true;
+}
+
+bool Server::hasOptimizer(const worker::v1::CreateOptimizerRequest &request) const {
+  const std::lock_guard guard(mutex);
+  return isCreated(request);
+}
+
 void Server::createOptimizer(const worker::v1::CreateOptimizerRequest &request) {
   const std::string &name = request.optimizer();
   checkName(name, "the name of an optimizer");
-  const auto isKnown = [&] {
-    const auto found = optimizers.find(name);
-    if (found == optimizers.end())
-      return false;
-    if (!MessageDifferencer::Equals(found->second.optimizer->request(), request))
-      throw Refusal(Reason::AlreadyExists,
-                    fmt::format("there is another optimizer `{}`; delete it first, or give this "
-                                "one another name",
-                                name));
-    return true;
-  };
-  {
-    const std::lock_guard guard(mutex);
-    if (isKnown())
-      return;
-  }
+  if (hasOptimizer(request))
+    return;
   std::string package = makeRule(request.rule());
   RulePointer rule = loadRule(package);
   auto made =
@@ -90,7 +93,7 @@ void Server::createOptimizer(const worker::v1::CreateOptimizerRequest &request) 
   {
     const ChangeGate::Change change(recorder.gate);
     const std::lock_guard guard(mutex);
-    if (!isKnown()) {
+    if (!isCreated(request)) {
       record = recorder.create(request, made->package());
       optimizers.emplace(name, Entry{std::move(made), {}});
     }
@@ -125,6 +128,15 @@ void Server::setHypers(const worker::v1::SetHyperparametersRequest &request) {
     optimizer = entry(request.optimizer()).optimizer;
   }
   recorder.sync(optimizer->setHypers(request, recorder, patience));
+}
+
+std::vector<std::map<std::string, double>> Server::hypers(const std::string &name) {
+  std::shared_ptr<ServedOptimizer> optimizer;
+  {
+    const std::lock_guard guard(mutex);
+    optimizer = entry(name).optimizer;
+  }
+  return optimizer->hypers(patience);
 }
 
 std::string Server::states(const std::string &name) {

@@ -72,9 +72,13 @@ public:
   /// Has no effect if the same request created the optimizer before. Throws AlreadyExists if
   /// another did.
   void createOptimizer(const worker::v1::CreateOptimizerRequest &request);
+  /// Whether the same request created an optimizer. Throws AlreadyExists if another did.
+  bool hasOptimizer(const worker::v1::CreateOptimizerRequest &request) const;
   /// Frees its contexts, too. Has no effect without such an optimizer.
   void deleteOptimizer(const std::string &name);
   void setHypers(const worker::v1::SetHyperparametersRequest &request);
+  /// Of each group.
+  std::vector<std::map<std::string, double>> hypers(const std::string &optimizer);
   /// The content of a file of states (docs/runtime.md, "Files").
   std::string states(const std::string &optimizer);
   /// Replaces states, or nothing if the file doesn't fit.
@@ -137,9 +141,10 @@ private:
     std::map<uint64_t, OpenContext> contexts;
   };
 
-  /// Throw NotFound. Called with `mutex` held.
+  // Called with `mutex` held. The first two throw NotFound, the third AlreadyExists.
   const Entry &entry(const std::string &name) const;
   Entry &entry(const std::string &name);
+  bool isCreated(const worker::v1::CreateOptimizerRequest &request) const;
   static std::shared_ptr<GradientContext> contextOf(const Entry &entry, const std::string &name,
                                                     uint64_t context);
 

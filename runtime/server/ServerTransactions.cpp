@@ -33,6 +33,7 @@ int64_t Server::prepare(const Transaction &transaction) {
   const ClientTable::Request carriedOut(table, request.client);
   if (const std::optional<int64_t> answer = table.answer(request))
     return *answer;
+  table.requireRemembered(request);
   std::shared_ptr<Prepared> entry;
   {
     const std::lock_guard guard(transactions);
@@ -144,7 +145,8 @@ void Server::abort(Prepared &entry) {
 
 void Server::decide(const Decision &decision) {
   const std::shared_ptr<Prepared> entry = takePrepared(decision.request);
-  if (!entry && decision.isCommitted && !table.answer(decision.request))
+  if (!entry && decision.isCommitted && !table.answer(decision.request) &&
+      !table.isForgotten(decision.request))
     throw Refusal(Reason::FailedPrecondition,
                   fmt::format("request {} of client `{}` is neither prepared nor applied here, "
                               "although it is committed",

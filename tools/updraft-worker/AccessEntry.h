@@ -20,7 +20,7 @@ struct AccessEntry {
   std::string commonName;
   Role role = Role::Reader;
   std::set<std::string> optimizers; ///< empty: all
-  std::vector<std::string> clients; ///< names, or with `*` at the end their beginnings; empty: all
+  std::vector<std::string> clients; ///< names, perhaps followed by "/" and more; empty: all
   std::optional<std::time_t> until; ///< none: forever
 };
 

@@ -99,10 +99,10 @@ bool includes(Role has, Role needed) {
 }
 
 bool mayName(const AccessEntry &entry, Named named) {
-  const auto hasName = [&](const std::string &pattern) {
-    return pattern.ends_with('*')
-               ? named.client.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1))
-               : named.client == pattern;
+  // The client libraries add "/" and a number, so that names are unique.
+  const auto hasName = [&](const std::string &name) {
+    return named.client.starts_with(name) &&
+           (named.client.size() == name.size() || named.client[name.size()] == '/');
   };
   return (named.optimizer.empty() || entry.optimizers.empty() ||
           entry.optimizers.contains(std::string(named.optimizer))) &&

@@ -60,7 +60,7 @@ SHA256 is the digest of the token: `printf %s "$TOKEN" | sha256sum`. COMMON-NAME
   admin     also writes parameters and states, creates and deletes optimizers, and takes snapshots
   peer      is another worker, and takes part in steps of several workers
 With optimizer=NAME, the role is for that optimizer alone. With client=NAME, requests need that client's
-name, or for NAME* one that begins so. The worker reads the access file and certificates again when they
+name, or one that begins with NAME/. The worker reads the access file and certificates again when they
 change.
 
 Steps that all of several workers take, or none, need --store and --durability=step. With --access they

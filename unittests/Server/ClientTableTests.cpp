@@ -58,10 +58,9 @@ TEST_F(ClientTableTest, AFailedRequestCanBeRepeated) {
 TEST_F(ClientTableTest, ForgetsOldAnswersAndSaysSo) {
   for (uint64_t sequence : {1, 2, 3})
     once(sequence);
-  EXPECT_EQ(
-      refusalOf(Reason::ResourceExhausted, [&] { once(4); }),
-      "the client has sent 3 requests in the last 600 s, and their answers must be kept; send "
-      "fewer, or raise the limit");
+  EXPECT_EQ(refusalOf(Reason::ResourceExhausted, [&] { once(4); }),
+            "the client has sent 3 requests in the last 600 s, and their answers must be kept; "
+            "acknowledge them (RequestId.answered)");
   now += 600s;
   EXPECT_EQ(once(4, 9), 9);
   EXPECT_EQ(refusalOf(Reason::OutcomeUnknown, [&] { once(1); }),
@@ -69,6 +68,36 @@ TEST_F(ClientTableTest, ForgetsOldAnswersAndSaysSo) {
             "is not carried out again");
   EXPECT_EQ(once(2, 10), 0);
   EXPECT_EQ(calls, 4);
+}
+
+TEST_F(ClientTableTest, ForgetsAcknowledgedAnswers) {
+  for (uint64_t sequence = 1; sequence <= 100; ++sequence) {
+    table.acknowledge("a", sequence);
+    EXPECT_EQ(once(sequence, 5), 5);
+    EXPECT_EQ(once(sequence, 6), 5); // repeated
+  }
+  EXPECT_EQ(table.answerCount(), 1u);
+  // A late request is not carried out, whether it was seen before or not.
+  table.acknowledge("a", 200);
+  for (uint64_t late : {100, 150})
+    EXPECT_NE(refusalOf(Reason::OutcomeUnknown, [&] { once(late); }), "no refusal");
+  EXPECT_TRUE(table.isForgotten({"a", 199}));
+  EXPECT_FALSE(table.isForgotten({"a", 200}));
+  table.acknowledge("a", 50); // a late message
+  EXPECT_TRUE(table.isForgotten({"a", 199}));
+  table.acknowledge("stranger", 5);
+  EXPECT_EQ(calls, 100);
+}
+
+TEST_F(ClientTableTest, KeepsTheAnswerToARequestUnderWay) {
+  table.once({"a", 1}, [&] {
+    table.acknowledge("a", 10); // the client has given up
+    return 7;
+  });
+  EXPECT_FALSE(table.isForgotten({"a", 1}));
+  EXPECT_EQ(once(1), 7);
+  table.acknowledge("a", 10);
+  EXPECT_TRUE(table.isForgotten({"a", 9}));
 }
 
 TEST_F(ClientTableTest, RestoredAnswersLeaveRoomForOthers) {

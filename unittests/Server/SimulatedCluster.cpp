@@ -168,6 +168,7 @@ void SimulatedCluster::advance(Client &client) {
         return; // other clients may do something between messages
       }
       call(worker, [step](Server &server) {
+        server.clients().acknowledge(step.request.client, step.request.sequence);
         server.openContext("o", step.context, step.request.client);
         std::vector<Gradient> gradients;
         gradients.push_back({0, std::nullopt, vectorOf(step.gradient, server.budget())});

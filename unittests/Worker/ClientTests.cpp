@@ -20,6 +20,7 @@ using dist::Client;
 using server::textOfRule;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 using worker::RunningWorker;
 
 namespace {
@@ -208,13 +209,16 @@ TEST_F(ClientTest, TakesANewNameWhenAWorkerHasForgottenIt) {
   dist::Optimizer optimizer =
       client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}});
   dist::Context context = optimizer.openContext();
-  one.server.clients().forget("ours");
+  const std::string name = client.name();
+  EXPECT_THAT(name, StartsWith("ours/"));
+  one.server.clients().forget(name);
   EXPECT_THAT(messageOf([&] { context.step(); }),
-              HasSubstr("client `ours` is not registered: it is new, or the worker has forgotten "
+              HasSubstr("client `" + name +
+                        "` is not registered: it is new, or the worker has forgotten "
                         "it; the outcome of its earlier requests is unknown"));
   dist::Context next = optimizer.openContext();
-  EXPECT_TRUE(one.server.clients().renew("ours.2"));
-  EXPECT_TRUE(other.server.clients().renew("ours.2"));
+  EXPECT_TRUE(one.server.clients().renew(name + ".2"));
+  EXPECT_TRUE(other.server.clients().renew(name + ".2"));
   Values gradient = {1, 1};
   next.push({{"a", TensorView(gradient)}});
   EXPECT_EQ(next.step(), 1);
@@ -374,7 +378,7 @@ TEST_F(RestartTest, AForgottenClientHasNotJustLostItsContext) {
   push(context);
   other.start();
   EXPECT_THROW(context.step(), dist::ContextLost);
-  other.worker->server.clients().forget("ours");
+  other.worker->server.clients().forget(client.name());
   try {
     push(context);
     FAIL();

@@ -57,8 +57,8 @@ public:
 struct ClientOptions {
   /// Addresses, such as "127.0.0.1:7070". All clients that train together have the same.
   std::vector<std::string> workers;
-  /// A name that no other client has or had, including earlier runs of this program: a worker takes
-  /// steps of a second client of this name for repeated steps of the first. Empty: a random name.
+  /// The beginning of the client's name, which a random number makes unique. Gradients are summed
+  /// in the order of clients' names.
   std::string name;
   std::chrono::milliseconds timeout{60'000}; ///< of a request, with its repetitions
   std::string rootCertificates = {};         ///< PEM text of the workers' authority; empty: no TLS
@@ -195,6 +195,9 @@ public:
   /// has an error or another optimizer has the name; other workers may have created theirs.
   Optimizer createOptimizer(const std::string &name, const RuleText &rule,
                             const std::vector<ParameterGroup> &groups, uint64_t seed = 0);
+
+  /// The name that workers know the client by. Another one once a worker has forgotten it.
+  std::string name() const;
 
   /// Makes every worker write a snapshot. Returns when all are on the disk. Throws WorkersFailed if
   /// a worker has no store, for example.

@@ -9,6 +9,7 @@ import pytest
 
 import updraft
 from updraft.distributed.grpc import Client, Rows, WorkersFailedError
+from updraft.worker.v1 import worker_pb2 as messages
 
 from .conftest import running
 
@@ -86,6 +87,48 @@ def test_rows_may_repeat(addresses):
             context.push({"table": Rows([2, 0, 2], np.ones((3, 2), np.float32))})
             optimizer.step(context)
         assert client.get(["table"])["table"].tolist() == [[-1, -1], [0, 0], [-2, -2]]
+
+
+def test_an_optimizer_that_is_found_shows_its_hyperparameters(addresses):
+    groups = [{"params": ["v"], "lr": 1.0}, {"params": ["w"], "lr": 2.0}]
+    with Client(addresses) as client, Client(addresses) as other:
+        client.put({"v": np.zeros(2, np.float32), "w": np.zeros(2, np.float32)})
+        optimizer = client.optimizer("o", "SGD", groups)
+        assert [group["lr"] for group in optimizer.param_groups] == [1.0, 2.0]
+        optimizer.param_groups[1]["lr"] = 0.5
+        with optimizer.context() as context:
+            context.push({"w": np.ones(2, np.float32)})
+            optimizer.step(context)
+        found = other.optimizer("o", "SGD", groups)
+        assert [group["lr"] for group in found.param_groups] == [1.0, 0.5]
+        with found.context() as context:
+            context.push({"w": np.ones(2, np.float32)})
+            found.step(context)
+        assert list(client.get(["w"])["w"]) == [-1, -1]
+
+
+def test_a_client_of_the_same_name_is_another_one(addresses):
+    for _ in range(2):
+        with Client(addresses, name="ours") as client:
+            assert client.name.startswith("ours/")
+            client.put({"w": np.zeros(2, np.float32)})
+            optimizer = client.optimizer("o", "SGD", [{"params": ["w"], "lr": 1.0}])
+            with optimizer.context() as context:
+                context.push({"w": np.ones(2, np.float32)})
+                assert optimizer.step(context) == 1
+            assert list(client.get(["w"])["w"]) == [-1, -1]
+
+
+def test_workers_forget_answers_that_clients_have(addresses):
+    with Client(addresses[:1]) as client:
+        client.put({"w": np.zeros(2, np.float32)})
+        optimizer = client.optimizer("o", "SGD", [{"params": ["w"], "lr": 1.0}])
+        for _ in range(20):
+            with optimizer.context() as context:
+                context.push({"w": np.ones(2, np.float32)})
+                optimizer.step(context)
+        answer = client._workers.stub(0).GetStatistics(messages.GetStatisticsRequest())
+        assert answer.remembered_answers == 1
 
 
 def test_threads_lose_no_step(addresses):

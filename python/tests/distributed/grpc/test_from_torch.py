@@ -7,7 +7,7 @@ import torch
 from .conftest import ROOT
 
 
-def test_the_page(addresses):
+def test_the_page(addresses, torch_with_rounded_root):
     """Training moves from torch to workers and back, and has torch's bits."""
     text = (ROOT / "docs" / "from-torch-rpc.md").read_text()
     training, checkpoints = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

@@ -27,9 +27,8 @@ class Client:
     Args:
         workers: their addresses, such as "127.0.0.1:7070". All clients that train together have
             the same.
-        name: a name that no other client has or had, including earlier runs of this program: a
-            worker takes steps of a second client of this name for repeated steps of the first. By
-            default a random name.
+        name: the beginning of the client's name, which a random number makes unique. Gradients are
+            summed in the order of clients' names.
         timeout: of a request with its repetitions, in seconds.
         credentials: for TLS, such as `grpc.ssl_channel_credentials(root_certificates)`. Without
             them, connections are not encrypted.
@@ -50,6 +49,11 @@ class Client:
     ) -> None:
         self._workers = Workers(workers, timeout, credentials, token)
         self._lease = Lease(self._workers, name)
+
+    @property
+    def name(self) -> str:
+        """The name that workers know the client by. Another one once a worker has forgotten it."""
+        return self._lease.name
 
     def put(self, parameters: Mapping[str, Any]) -> None:
         """Writes parameters, by name.

@@ -22,7 +22,8 @@ class Lease:
 
     def __init__(self, workers: "Workers", name: str | None) -> None:
         self._workers = workers
-        self._base = name or f"client-{secrets.token_hex(8)}"
+        # No other client has this name, not even an earlier process of the same one.
+        self._base = f"{name or 'client'}/{secrets.token_hex(8)}"
         self._lock = threading.Lock()
         self._name = self._base
         self._names = 1
@@ -30,6 +31,11 @@ class Lease:
         self._interval = 1.0
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
+
+    @property
+    def name(self) -> str:
+        with self._lock:
+            return self._name
 
     def hold(self, workers: Iterable[int]) -> str:
         """Registers the client with these workers, unless it is registered. Returns its name.

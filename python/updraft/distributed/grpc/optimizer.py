@@ -33,6 +33,7 @@ class Context:
 
     def __init__(self, optimizer: "DistributedOptimizer", number: int) -> None:
         self._optimizer = optimizer
+        self._sequences = optimizer._workers.sequences
         self._versions = optimizer._workers.versions(optimizer._places)
         self._id = messages.Context(optimizer=optimizer.name, number=number)
         try:
@@ -42,10 +43,11 @@ class Context:
                 raise
             optimizer._lease.renew()
             self._client = self._open()
-        self._pushes: list[messages.RequestId] = []
+        self._pushes: list[int] = []  # their numbers
         self._next_push = 0  # less than their number if gradients are pushed again
         self._is_lost = False  # on some worker
-        self._unanswered: messages.RequestId | None = None  # the step, if it has failed
+        self._unanswered: int | None = None  # the number of the step, if it has failed
+        self._is_of_all = False  # whether that is all or none
 
     def _open(self, client: str | None = None) -> str:
         """Opens the context. Returns the client's name."""
@@ -57,8 +59,11 @@ class Context:
         )
         return client
 
-    def _next_request(self) -> messages.RequestId:
-        return self._optimizer._workers.next_request(self._client)
+    def _request(self, sequence: int) -> messages.RequestId:
+        """Returns an identity, whose number stays the same when the request is repeated."""
+        return messages.RequestId(
+            client=self._client, sequence=sequence, answered=self._sequences.answered()
+        )
 
     def _call_each(self, workers: Iterable[int], call: Any) -> dict[int, Any]:
         try:
@@ -74,18 +79,30 @@ class Context:
         self, workers: Iterable[int], of_all: Sequence[str], staleness: messages.Staleness | None
     ) -> int:
         if self._unanswered is None:
-            self._unanswered = self._next_request()
+            self._unanswered = self._sequences.begin_step()
+            self._is_of_all = bool(of_all)
+        elif self._is_of_all != bool(of_all):
+            raise InvalidArgumentError(
+                "the step has no answer yet, so it can only be repeated as it was: with the same "
+                "`all_or_none`"
+            )
         request = messages.StepRequest(
             context=self._id,
-            request=self._unanswered,
+            request=self._request(self._unanswered),
             workers=of_all,
             staleness=staleness,
         )
         answers = self._call_each(
             workers, lambda stub, worker, timeout: stub.Step(request, timeout=timeout)
         )
-        self._unanswered = None
+        self._give_up()
         return sum(answer.stepped for answer in answers.values())
+
+    def _give_up(self) -> None:
+        """Doesn't repeat the step any more."""
+        if self._unanswered is not None:
+            self._sequences.end_step(self._unanswered)
+        self._unanswered = None
 
     @property
     def number(self) -> int:
@@ -124,10 +141,10 @@ class Context:
             self._open(self._client)
             self._is_lost = False
         if self._next_push == len(self._pushes):
-            self._pushes.append(self._next_request())
+            self._pushes.append(self._sequences.next())
         place = self._next_push
         self._next_push += 1
-        request = self._pushes[place]
+        request = self._request(self._pushes[place])
 
         def requests(worker: int) -> Iterator[messages.PushGradientsRequest]:
             yield messages.PushGradientsRequest(context=self._id, request=request)
@@ -157,6 +174,7 @@ class Context:
         Raises:
             WorkersFailedError: some workers failed.
         """
+        self._give_up()
         request = messages.ReleaseContextRequest(context=self._id, client=self._client)
         self._optimizer._call_all(
             lambda stub, worker, timeout: stub.ReleaseContext(request, timeout=timeout)
@@ -247,11 +265,17 @@ class DistributedOptimizer:
                     )
                 request.groups[positions[number]].parameters.append(parameter)
                 request.groups[positions[number]].numbers.append(next(numbers))
-        self._sent = [self._hypers(group) for group in self.param_groups]
-        workers.call_each(
+        answers = workers.call_each(
             requests,
             lambda stub, worker, timeout: stub.CreateOptimizer(requests[worker], timeout=timeout),
         )
+        for worker, answer in answers.items():
+            for group_number, place in self._group_on[worker].items():
+                group = self.param_groups[group_number]
+                for key, value in answer.groups[place].hyperparameters.items():
+                    if float(group[key]) != value:
+                        group[key] = value
+        self._sent = [self._hypers(group) for group in self.param_groups]
 
     @staticmethod
     def _hypers(group: Mapping[str, Any]) -> dict[str, float]:

@@ -1,7 +1,6 @@
 """A client's connections to its workers."""
 
 import concurrent.futures
-import itertools
 import random
 import threading
 import time
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 from ...errors import InvalidArgumentError
 from ...worker.v1 import worker_pb2 as messages
 from .errors import WorkerFailure, WorkersFailedError
+from .sequences import Sequences
 
 try:
     import grpc
@@ -60,7 +60,7 @@ class Workers:
         if token:
             authorized = [grpc.intercept_channel(each, WithToken(token)) for each in authorized]
         self._stubs = [service.WorkerStub(channel) for channel in authorized]
-        self._sequence = itertools.count(1)
+        self.sequences = Sequences()
         self._lock = threading.Lock()
         self._places: dict[str, int] = {}
         self._versions: dict[str, int] = {}  # of the parameters that were read
@@ -75,11 +75,6 @@ class Workers:
     def stub(self, worker: int) -> Any:
         """Returns the methods of a worker."""
         return self._stubs[worker]
-
-    def next_request(self, client: str) -> messages.RequestId:
-        """Returns the identity of a request, which stays the same when it is repeated."""
-        with self._lock:
-            return messages.RequestId(client=client, sequence=next(self._sequence))
 
     def call_each(
         self, workers: Iterable[int], call: Callable[[Any, int, float], Result]
