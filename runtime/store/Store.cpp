@@ -13,6 +13,13 @@ using namespace updraft::store;
 
 static constexpr std::string_view prefix = "snapshot-";
 
+static std::set<std::string> filesOf(const Snapshot &snapshot) {
+  std::set<std::string> result = {snapshot.parameters.name};
+  for (const StoredOptimizer &optimizer : snapshot.optimizers)
+    result.insert(optimizer.states.name);
+  return result;
+}
+
 /// Throws Damaged if the folder has files of a store without its catalog, which would otherwise
 /// count as a new store.
 static Disk &checked(Disk &disk) {
@@ -62,8 +69,10 @@ void Store::save(SnapshotContent content) {
     removeOthers(); // a full disk has room again
     throw;
   }
+  replacing = filesOf(made);
   catalog.replace(made);
   current = std::move(made);
+  replacing.clear();
   // The next start repeats the rest, if it fails.
   removeOthers();
   records->removeUpTo(current.record);
@@ -80,9 +89,8 @@ void Store::writeFiles(SnapshotContent &content) {
 
 /// Removes files of other snapshots, also of such that were never completed.
 void Store::removeOthers() {
-  std::set<std::string> kept = {current.parameters.name};
-  for (const StoredOptimizer &optimizer : current.optimizers)
-    kept.insert(optimizer.states.name);
+  std::set<std::string> kept = filesOf(current);
+  kept.insert(replacing.begin(), replacing.end());
   for (const std::string &name : disk->list())
     if (name.starts_with(prefix) && !kept.contains(name))
       disk->remove(name);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,8 @@ private:
   const std::unique_ptr<Disk> disk;
   Catalog catalog;
   Snapshot current;
+  /// Files of a snapshot that may have become the current one, although the catalog failed.
+  std::set<std::string> replacing;
   uint64_t lastNumber;
   std::optional<Journal> records;
 };

@@ -309,6 +309,7 @@ void SimulatedCluster::check(size_t which) {
     Server &reference = *worker.reference;
     gradients.push_back({0, std::nullopt, vectorOf(step.gradient, reference.budget())});
     const RequestKey own{"reference", worker.known.size() + 1};
+    reference.clients().acknowledge(own.client, own.sequence);
     reference.openContext("o", own.sequence, own.client);
     reference.push("o", own.sequence, own, std::move(gradients));
     reference.step("o", own.sequence, own);

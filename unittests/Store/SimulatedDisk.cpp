@@ -190,6 +190,8 @@ void SimulatedDisk::remove(const std::string &name) {
 void SimulatedDisk::syncNames() {
   const std::lock_guard guard(mutex);
   storage.count();
+  if (++storage.syncs == storage.failingSync)
+    throw StoreError(StoreError::Kind::Failed, "cannot sync the simulated folder");
   storage.synced = storage.current;
   storage.changes.clear();
 }

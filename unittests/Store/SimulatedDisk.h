@@ -28,7 +28,7 @@ public:
   uint64_t operations = 0;
   /// The bytes of all files together.
   size_t capacity = SIZE_MAX;
-  /// The number of the next `sync` that fails; 0: none.
+  /// The number of the next `sync`, also of names, that fails; 0: none.
   uint64_t failingSync = 0;
   uint64_t syncs = 0;
 
