@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <fmt/format.h>
+#include <memory>
 #include <utility>
 
 using namespace updraft::dist;
@@ -69,17 +71,31 @@ void Lease::renew() {
     some = registered;
     patience = interval;
   }
-  bool isForgotten = false;
-  for (size_t worker : some) {
-    proto::KeepAliveRequest request;
-    proto::KeepAliveResponse response;
-    request.set_client(own);
+  // At the same time, so that a worker that hangs doesn't cost others their leases.
+  struct Call {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + patience);
-    workers.authorize(context);
-    isForgotten |= workers.stub(worker).KeepAlive(&context, request, &response).ok() &&
-                   !response.is_registered();
+    proto::KeepAliveResponse response;
+    grpc::Status status;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<proto::KeepAliveResponse>> reader;
+  };
+  grpc::CompletionQueue queue;
+  std::deque<Call> calls;
+  proto::KeepAliveRequest request;
+  request.set_client(own);
+  for (size_t worker : some) {
+    Call &call = calls.emplace_back();
+    call.context.set_deadline(std::chrono::system_clock::now() + patience);
+    workers.authorize(call.context);
+    call.reader = workers.stub(worker).AsyncKeepAlive(&call.context, request, &queue);
+    call.reader->Finish(&call.response, &call.status, &call);
   }
+  void *tag = nullptr;
+  bool isGood = false;
+  for (size_t i = 0; i < calls.size(); ++i)
+    queue.Next(&tag, &isGood);
+  const bool isForgotten = std::any_of(calls.begin(), calls.end(), [](const Call &call) {
+    return call.status.ok() && !call.response.is_registered();
+  });
   const std::lock_guard guard(mutex);
   if (!isForgotten || name != own)
     return;

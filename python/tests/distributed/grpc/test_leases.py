@@ -1,5 +1,6 @@
 """Contexts that killed clients leave behind."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -58,3 +59,21 @@ def test_contexts_of_killed_clients_are_freed():
             time.sleep(0.05)
         assert statistics().tensor_bytes == 40_000
         assert resident_bytes(process) <= 1.05 * before + (32 << 20)
+
+
+def test_workers_that_hang_cost_others_no_lease():
+    with contextlib.ExitStack() as stack:
+        workers = [stack.enter_context(running("--lease=2")) for _ in range(5)]
+        client = stack.enter_context(Client([address for address, _ in workers]))
+        names = [f"w{number}" for number in range(len(workers))]
+        client.put({name: np.zeros(2, np.float32) for name in names})
+        optimizer = client.optimizer("o", "SGD", [{"params": names, "lr": 1.0}])
+        optimizer.context()  # stays open
+        for _, process in workers[:-1]:
+            process.send_signal(signal.SIGSTOP)
+        time.sleep(5)
+        stub = client._workers.stub(len(workers) - 1)
+        assert stub.KeepAlive(messages.KeepAliveRequest(client=client.name)).is_registered
+        assert stub.GetStatistics(messages.GetStatisticsRequest()).contexts == 1
+        for _, process in workers[:-1]:
+            process.send_signal(signal.SIGCONT)

@@ -1,5 +1,6 @@
 """Keeps a client registered with its workers."""
 
+import contextlib
 import secrets
 import threading
 from collections.abc import Iterable
@@ -69,15 +70,16 @@ class Lease:
         """Renews the leases, and takes a new name if a worker has forgotten the client."""
         with self._lock:
             name, registered, timeout = self._name, list(self._registered), self._interval
+        # At the same time, so that a worker that hangs doesn't cost others their leases.
+        request = messages.KeepAliveRequest(client=name)
+        answers = [
+            self._workers.stub(worker).KeepAlive.future(request, timeout=timeout)
+            for worker in registered
+        ]
         is_forgotten = False
-        for worker in registered:
-            try:
-                answer = self._workers.stub(worker).KeepAlive(
-                    messages.KeepAliveRequest(client=name), timeout=timeout
-                )
-            except grpc.RpcError:
-                continue
-            is_forgotten |= not answer.is_registered
+        for answer in answers:
+            with contextlib.suppress(grpc.RpcError):
+                is_forgotten |= not answer.result().is_registered
         with self._lock:
             if is_forgotten and self._name == name:
                 self._names += 1
