@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 namespace updraft::worker {
@@ -79,6 +80,7 @@ private:
   server::Peers &peers;
   const Access &access;
   const Identity identity;
+  std::mutex makingStates; ///< one file at a time, because its memory is counted once it is made
 };
 
 } // namespace updraft::worker
