@@ -133,6 +133,8 @@ void PeerChannels::call(const std::function<grpc::Status(grpc::ClientContext &)>
     reason = Reason::ClientUnknown;
   else if (detail != details.end() && detail->second == "stale")
     reason = Reason::Stale;
+  else if (detail != details.end() && detail->second == "outcome-unknown")
+    reason = Reason::OutcomeUnknown;
   else if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION)
     reason = Reason::FailedPrecondition;
   else if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT)
