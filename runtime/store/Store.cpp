@@ -69,7 +69,7 @@ void Store::save(SnapshotContent content) {
     removeOthers(); // a full disk has room again
     throw;
   }
-  replacing = filesOf(made);
+  replacing.merge(filesOf(made)); // keeps those of earlier failures, too
   catalog.replace(made);
   current = std::move(made);
   replacing.clear();

@@ -51,7 +51,7 @@ private:
   const std::unique_ptr<Disk> disk;
   Catalog catalog;
   Snapshot current;
-  /// Files of a snapshot that may have become the current one, although the catalog failed.
+  /// Files of snapshots of which one may have become the current one, although the catalog failed.
   std::set<std::string> replacing;
   uint64_t lastNumber;
   std::optional<Journal> records;
