@@ -31,23 +31,26 @@ int64_t Server::prepare(const Transaction &transaction) {
                   "with --store and --durability=step");
   const RequestKey &request = transaction.request;
   const ClientTable::Request carriedOut(table, request.client);
-  if (const std::optional<int64_t> answer = table.answer(request))
-    return *answer;
-  table.requireRemembered(request);
   std::shared_ptr<Prepared> entry;
   {
     const std::lock_guard guard(transactions);
-    std::shared_ptr<Prepared> &place = prepared[request];
-    if (!place) {
-      entry = place = std::make_shared<Prepared>();
-      entry->transaction = transaction;
-    } else if (place->isBusy)
-      throw Refusal(Reason::Unavailable, "the same step is being prepared or decided; try again");
-    else if (place->transaction.attempt == transaction.attempt)
-      return place->count();
-    else // either attempt may be the later one, because messages may be late
+    if (const auto found = prepared.find(request); found != prepared.end()) {
+      if (found->second->isBusy)
+        throw Refusal(Reason::Unavailable, "the same step is being prepared or decided; try again");
+      if (found->second->transaction.attempt == transaction.attempt)
+        return found->second->count();
+      // Either attempt may be the later one, because messages may be late.
       throw Refusal(Reason::Unavailable,
                     "the same step is prepared by another attempt, which isn't decided; try again");
+    }
+    // With the mutex held: otherwise another attempt could be applied, and its answer acknowledged
+    // and forgotten, between the look-ups and the new entry.
+    if (const std::optional<int64_t> answer = table.answer(request))
+      return *answer;
+    table.requireRemembered(request);
+    entry = std::make_shared<Prepared>();
+    entry->transaction = transaction;
+    prepared.emplace(request, entry);
   }
   try {
     prepare(*entry);
