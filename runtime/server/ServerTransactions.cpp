@@ -230,6 +230,9 @@ int64_t Server::stepAll(const std::string &optimizer, uint64_t context, const Re
                       fmt::format("no worker has applied the step, because worker `{}` has not "
                                   "prepared it: {}",
                                   worker, refusal.what()));
+      } catch (...) { // without memory; the other workers would wait for this attempt
+        giveUp();
+        throw;
       }
     }
     try {
