@@ -136,7 +136,9 @@ std::vector<std::map<std::string, double>> Server::hypers(const std::string &nam
     const std::lock_guard guard(mutex);
     optimizer = entry(name).optimizer;
   }
-  return optimizer->hypers(patience);
+  std::vector<std::map<std::string, double>> result = optimizer->hypers(patience);
+  recorder.syncAll(); // so that nothing is seen that could be lost
+  return result;
 }
 
 std::string Server::states(const std::string &name) {
