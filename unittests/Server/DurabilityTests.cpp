@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <optional>
 
 using namespace updraft::server;
@@ -284,6 +285,25 @@ TEST_F(DurabilityTest, NoWorkerIsToldADecisionThatMayNotBeOnTheDisk) {
   server().resolve(peer);
   EXPECT_TRUE(peer.told.empty());
   EXPECT_EQ(server().outcome({"a", 2}, peer.attempt), Outcome::Undecided);
+}
+
+/// Otherwise workers that have prepared it would keep its locks.
+TEST_F(DurabilityTest, AnAttemptEndsWithoutMemory) {
+  class Failing : public PreparingPeer {
+  public:
+    int64_t prepare(const std::string &worker, const Transaction &transaction) override {
+      PreparingPeer::prepare(worker, transaction);
+      throw std::bad_alloc();
+    }
+  };
+  start();
+  createAdam();
+  server().openContext("o", 1, "a");
+  server().push("o", 1, {"a", 1}, gradientOf({1, -1, 2}));
+  Failing peer;
+  EXPECT_THROW(server().stepAll("o", 1, {"a", 2}, {"self", "peer"}, peer), std::bad_alloc);
+  EXPECT_EQ(peer.told, std::vector<bool>{false});
+  EXPECT_EQ(server().outcome({"a", 2}, peer.attempt), Outcome::Unknown);
 }
 
 TEST_F(DurabilityTest, APreparedStepStaysOfItsAttempt) {
