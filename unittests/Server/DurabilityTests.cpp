@@ -236,6 +236,19 @@ TEST_F(DurabilityTest, AFailedSyncHasAnUnknownOutcome) {
             true);
 }
 
+TEST_F(DurabilityTest, HyperparametersThatMayBeLostAreNotReturned) {
+  start();
+  createAdam();
+  EXPECT_EQ(server().hypers("o")[0].at("lr"), 0.5);
+  storage.failingSync = storage.syncs + 1;
+  EXPECT_NE(refusalOf(Reason::OutcomeUnknown,
+                      [&] { server().setHypers(hypersOf("o", 0, {{"lr", 0.25}})); }),
+            "no refusal");
+  EXPECT_EQ(refusalOf(Reason::OutcomeUnknown, [&] { server().hypers("o"); })
+                .starts_with("the outcome is unknown, because the change could not be written"),
+            true);
+}
+
 /// After some failures it isn't known which snapshot the catalog has. No file of any may go.
 TEST_F(DurabilityTest, SnapshotsThatCannotBeSyncedCostNothing) {
   const auto fails = [&](uint64_t sync) {
