@@ -30,7 +30,8 @@ using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
 struct ClientLimits {
   std::chrono::seconds lease{60};      ///< how long a client lives without a request
-  std::chrono::seconds answerAge{600}; ///< how long the answer to a step is kept at least
+  /// How long the answer to a step is kept at least, unless the client acknowledges it.
+  std::chrono::seconds answerAge{600};
   /// The limit for a client that doesn't acknowledge them, while they are that young. Those before
   /// a restart come in addition.
   size_t answers = size_t(1) << 16;

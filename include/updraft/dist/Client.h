@@ -101,8 +101,8 @@ struct Gradient {
 
 /// Gradients on the workers, for a step. They are freed when all clients have released them. The
 /// destructor releases them: it waits for the workers, at most for the timeout, and ignores errors.
-/// Assigning to a Context doesn't release what it had before; the workers free that when the lease
-/// of the client ends. Keeps the connections of its Client.
+/// Assigning swaps two contexts, so the right side releases what the left side had. Keeps the
+/// connections of its Client.
 class Context {
 public:
   Context(Context &&) noexcept;
@@ -190,9 +190,10 @@ public:
 
   /// Creates an optimizer of parameters that are on the workers, or finds the one that another
   /// client has created with the same arguments. One that is found keeps its present
-  /// hyperparameters. `seed` is that of random numbers. The client needs the role `admin`. Throws
-  /// std::invalid_argument if no worker has a parameter, and WorkersFailed, for example if the rule
-  /// has an error or another optimizer has the name; other workers may have created theirs.
+  /// hyperparameters. `seed` is that of random numbers. Creating needs the role `admin`, finding
+  /// the role `trainer`. Throws std::invalid_argument if no worker has a parameter, and
+  /// WorkersFailed, for example if the rule has an error or another optimizer has the name; other
+  /// workers may have created theirs.
   Optimizer createOptimizer(const std::string &name, const RuleText &rule,
                             const std::vector<ParameterGroup> &groups, uint64_t seed = 0);
 

@@ -123,8 +123,9 @@ class Client:
     ) -> DistributedOptimizer:
         """Creates an optimizer on the workers, or finds the one that another client has created.
 
-        The client needs the role `admin`. An optimizer is found if it was created with the same
-        arguments. It keeps its present hyperparameters, which `param_groups` doesn't show.
+        Creating needs the role `admin`, finding the role `trainer`. An optimizer is found if it was
+        created with the same arguments. It keeps its present hyperparameters, and `param_groups`
+        shows them.
 
         Args:
             name: of the optimizer. Clients that step together use the same name.
