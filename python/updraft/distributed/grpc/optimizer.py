@@ -142,9 +142,7 @@ class Context:
             self._is_lost = False
         if self._next_push == len(self._pushes):
             self._pushes.append(self._sequences.next())
-        place = self._next_push
-        self._next_push += 1
-        request = self._request(self._pushes[place])
+        request = self._request(self._pushes[self._next_push])
 
         def requests(worker: int) -> Iterator[messages.PushGradientsRequest]:
             yield messages.PushGradientsRequest(context=self._id, request=request)
@@ -158,15 +156,12 @@ class Context:
                 for chunk in chunks_of(name, array):
                     yield messages.PushGradientsRequest(chunk=chunk)
 
-        try:
-            self._call_each(
-                by_worker,
-                lambda stub, worker, timeout: stub.PushGradients(requests(worker), timeout=timeout),
-            )
-        except WorkersFailedError:
-            # The next push is the same one, which some workers may have added.
-            self._next_push = min(self._next_push, place)
-            raise
+        self._call_each(
+            by_worker,
+            lambda stub, worker, timeout: stub.PushGradients(requests(worker), timeout=timeout),
+        )
+        # Only now: after an error the next push is the same one, which some workers may have added.
+        self._next_push += 1
 
     def close(self) -> None:
         """Releases the gradients, which are freed when all clients have released them.
