@@ -8,6 +8,7 @@
 #include <atomic>
 #include <future>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 using namespace updraft::server;
@@ -80,7 +81,10 @@ TEST_F(ClientTableTest, ForgetsAcknowledgedAnswers) {
   // A late request is not carried out, whether it was seen before or not.
   table.acknowledge("a", 200);
   for (uint64_t late : {100, 150})
-    EXPECT_NE(refusalOf(Reason::OutcomeUnknown, [&] { once(late); }), "no refusal");
+    EXPECT_EQ(refusalOf(Reason::OutcomeUnknown, [&] { once(late); }),
+              "the outcome of request " + std::to_string(late) +
+                  " of client `a` is unknown: its answer has been forgotten; it is not carried out "
+                  "again");
   EXPECT_TRUE(table.isForgotten({"a", 199}));
   EXPECT_FALSE(table.isForgotten({"a", 200}));
   table.acknowledge("a", 50); // a late message
@@ -106,7 +110,9 @@ TEST_F(ClientTableTest, RestoredAnswersLeaveRoomForOthers) {
   for (uint64_t sequence : {4, 5, 6})
     EXPECT_EQ(once(sequence, 8), 8);
   EXPECT_EQ(once(1, 9), 7);
-  EXPECT_NE(refusalOf(Reason::ResourceExhausted, [&] { once(7); }), "no refusal");
+  EXPECT_EQ(refusalOf(Reason::ResourceExhausted, [&] { once(7); }),
+            "the client has sent 3 requests in the last 600 s, and their answers must be kept; "
+            "acknowledge them (RequestId.answered)");
   now += 600s;
   EXPECT_EQ(once(7, 9), 9);
   EXPECT_EQ(table.answerCount(), 3u);
