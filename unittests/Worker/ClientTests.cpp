@@ -106,6 +106,35 @@ TEST_F(ClientTest, AFailedPushIsRepeatedAndAddedOnce) {
   EXPECT_EQ(get(client, "b", 1), Values{2});
 }
 
+TEST_F(ClientTest, WorkersForgetAnswersThatTheClientHas) {
+  Client client = makeClient();
+  put(client, {{"a", {1, 2}}, {"b", {3}}}); // on different workers
+  const auto make = [&](const std::string &name) {
+    return client.createOptimizer(name, {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}});
+  };
+  dist::Optimizer optimizer = make("o"), deleted = make("deleted");
+  const auto step = [&] {
+    dist::Context context = optimizer.openContext();
+    Values a = {1, 1}, b = {1};
+    context.push({{"a", TensorView(a)}, {"b", TensorView(b)}});
+    EXPECT_EQ(context.step(), 2);
+  };
+  for (int i = 0; i < 5; ++i)
+    step();
+  EXPECT_EQ(one.server.statistics().rememberedAnswers, 1u);
+  EXPECT_EQ(other.server.statistics().rememberedAnswers, 1u);
+  {
+    dist::Context failed = deleted.openContext();
+    other.server.deleteOptimizer("deleted");
+    EXPECT_THROW(failed.step(), dist::WorkersFailed);
+    for (int i = 0; i < 5; ++i)
+      step();
+    EXPECT_EQ(one.server.statistics().rememberedAnswers, 6u); // the failed step may be repeated
+  }
+  step();
+  EXPECT_EQ(one.server.statistics().rememberedAnswers, 1u);
+}
+
 TEST_F(ClientTest, ClientsShareAContext) {
   Client first = makeClient("first"), second = makeClient("second");
   put(first, {{"a", {1, 2}}, {"b", {3, 4, 5}}});
