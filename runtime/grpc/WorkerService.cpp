@@ -204,13 +204,7 @@ grpc::Status WorkerService::GetStates(grpc::ServerContext *context,
                                       grpc::ServerWriter<v1::StatesChunk> *chunks) {
   return answer(*context, [&] {
     access.require(*context, Role::Reader, {.optimizer = request->optimizer()});
-    std::string file;
-    server::Budget::Reservation reserved;
-    {
-      const std::lock_guard guard(makingStates);
-      file = server.states(request->optimizer());
-      reserved = server.budget().reserve(file.size(), "a file of states");
-    }
+    const auto [file, reserved] = server.states(request->optimizer());
     v1::StatesChunk chunk;
     for (size_t sent = 0; sent < file.size(); sent += messages::chunkBytes) {
       chunk.set_data(file.data() + sent, std::min(messages::chunkBytes, file.size() - sent));

@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 
 namespace updraft::worker {
@@ -80,7 +79,6 @@ private:
   server::Peers &peers;
   const Access &access;
   const Identity identity;
-  std::mutex makingStates; ///< one file at a time, because its memory is counted once it is made
 };
 
 } // namespace updraft::worker

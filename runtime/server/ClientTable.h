@@ -29,7 +29,7 @@ namespace updraft::server {
 using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
 struct ClientLimits {
-  std::chrono::seconds lease{60};      ///< how long a client lives without a request
+  std::chrono::seconds lease{60}; ///< how long a client lives without a request
   /// How long the answer to a step is kept at least, unless the client acknowledges it.
   std::chrono::seconds answerAge{600};
   /// The limit for a client that doesn't acknowledge them, while they are that young. Those before

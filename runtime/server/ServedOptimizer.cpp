@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -234,9 +235,14 @@ std::vector<std::map<std::string, double>> ServedOptimizer::hypers(dist::Patienc
   return result;
 }
 
-std::string ServedOptimizer::states(dist::Patience patience) {
+StatesFile ServedOptimizer::states(dist::Patience patience, Budget &budget) {
+  // One file at a time, because its memory is counted once it is made.
+  static std::mutex making;
   const Held held(lock, patience);
-  return saveStates();
+  const std::lock_guard guard(making);
+  StatesFile result{saveStates(), {}};
+  result.reserved = budget.reserve(result.bytes.size(), "a file of states");
+  return result;
 }
 
 uint64_t ServedOptimizer::setStates(const std::string &bytes, Recorder &recorder,

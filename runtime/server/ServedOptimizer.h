@@ -29,6 +29,12 @@ RulePointer loadRule(const std::string &package);
 
 class ServedStep;
 
+/// The content of a file of states (docs/runtime.md, "Files").
+struct StatesFile {
+  std::string bytes;
+  Budget::Reservation reserved;
+};
+
 /// A rule over groups of parameters. Thread-safe: steps that share a parameter wait for each other.
 class ServedOptimizer {
 public:
@@ -60,8 +66,8 @@ public:
                      dist::Patience patience);
   /// The hyperparameters of each group. Throws Unavailable.
   std::vector<std::map<std::string, double>> hypers(dist::Patience patience);
-  /// The content of a file of states (docs/runtime.md, "Files"). Throws Unavailable.
-  std::string states(dist::Patience patience);
+  /// Makes a file of states. Throws Unavailable or ResourceExhausted.
+  StatesFile states(dist::Patience patience, Budget &budget);
   /// Replaces states, step counts and hyperparameters by those of a file, and records that, or
   /// changes nothing. Returns the number of the record. Throws InvalidArgument, NotFound or
   /// Unavailable.

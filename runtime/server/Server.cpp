@@ -141,15 +141,15 @@ std::vector<std::map<std::string, double>> Server::hypers(const std::string &nam
   return result;
 }
 
-std::string Server::states(const std::string &name) {
+StatesFile Server::states(const std::string &name) {
   std::shared_ptr<ServedOptimizer> optimizer;
   {
     const std::lock_guard guard(mutex);
     optimizer = entry(name).optimizer;
   }
-  std::string bytes = optimizer->states(patience);
+  StatesFile file = optimizer->states(patience, memory);
   recorder.syncAll(); // so that nothing is seen that could be lost
-  return bytes;
+  return file;
 }
 
 void Server::setStates(const std::string &name, const std::string &bytes) {

@@ -79,8 +79,7 @@ public:
   void setHypers(const worker::v1::SetHyperparametersRequest &request);
   /// Of each group.
   std::vector<std::map<std::string, double>> hypers(const std::string &optimizer);
-  /// The content of a file of states (docs/runtime.md, "Files").
-  std::string states(const std::string &optimizer);
+  StatesFile states(const std::string &optimizer);
   /// Replaces states, or nothing if the file doesn't fit.
   void setStates(const std::string &optimizer, const std::string &bytes);
   /// Throws NotFound.

@@ -226,10 +226,13 @@ int64_t Server::stepAll(const std::string &optimizer, uint64_t context, const Re
             position == 0 ? prepare(transaction) : peers.prepare(worker, transaction);
       } catch (const Refusal &refusal) {
         giveUp();
-        throw Refusal(refusal.reason(),
-                      fmt::format("no worker has applied the step, because worker `{}` has not "
-                                  "prepared it: {}",
-                                  worker, refusal.what()));
+        throw Refusal(
+            refusal.reason(),
+            refusal.reason() == Reason::OutcomeUnknown
+                ? fmt::format("worker `{}`: {}", worker, refusal.what())
+                : fmt::format("no worker has applied the step, because worker `{}` has not "
+                              "prepared it: {}",
+                              worker, refusal.what()));
       } catch (...) { // without memory; the other workers would wait for this attempt
         giveUp();
         throw;

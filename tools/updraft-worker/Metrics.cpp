@@ -142,11 +142,12 @@ Metrics::Metrics()
                      .Register(*registry)
                      .Add({})) {}
 
-void Metrics::serve(const std::string &address, const server::Server &server) {
-  statistics = std::make_shared<StatisticsMetrics>(server);
-  exposer = std::make_unique<prometheus::Exposer>(address, 4);
-  exposer->RegisterCollectable(registry);
-  exposer->RegisterCollectable(statistics);
+Metrics::Serving Metrics::serve(const std::string &address, const server::Server &server) const {
+  Serving serving{std::make_shared<StatisticsMetrics>(server),
+                  std::make_unique<prometheus::Exposer>(address, 4)};
+  serving.exposer->RegisterCollectable(registry);
+  serving.exposer->RegisterCollectable(serving.statistics);
+  return serving;
 }
 
 void Metrics::countRequest(const std::string &method, int code, double seconds) {

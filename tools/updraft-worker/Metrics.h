@@ -22,9 +22,14 @@ class Metrics {
 public:
   Metrics();
 
-  /// Serves metrics over HTTP at an address such as "127.0.0.1:9090", until this is destroyed.
-  /// Throws std::exception if it can't listen there. `server` must outlive this.
-  void serve(const std::string &address, const server::Server &server);
+  /// Serves metrics over HTTP until it is destroyed.
+  struct Serving {
+    std::shared_ptr<prometheus::Collectable> statistics;
+    std::unique_ptr<prometheus::Exposer> exposer;
+  };
+  /// At an address such as "127.0.0.1:9090". Throws std::exception if it can't listen there.
+  /// `server` must outlive the result.
+  Serving serve(const std::string &address, const server::Server &server) const;
 
   void countRequest(const std::string &method, int code, double seconds);
   void countSnapshot(bool isWritten, double seconds);
@@ -40,8 +45,6 @@ private:
   prometheus::Family<prometheus::Counter> &snapshots;
   prometheus::Histogram &snapshotTimes;
   prometheus::Counter &handshakes;
-  std::shared_ptr<prometheus::Collectable> statistics;
-  std::unique_ptr<prometheus::Exposer> exposer;
 };
 
 } // namespace updraft::worker

@@ -186,6 +186,9 @@ int run(const Options &options) {
   std::signal(SIGXFSZ, SIG_IGN);
   requireTLS13();
   openLog(severityNamed(options.logged));
+  static Metrics metrics; // until the process ends, because gRPC's threads may still log
+  countingMetrics = &metrics;
+  gpr_set_log_function(logFromGRPC);
 
   std::optional<store::Store> store;
   if (!options.store.empty())
@@ -210,9 +213,6 @@ int run(const Options &options) {
                         options.durability == "step" ? server::Durability::Step
                                                      : server::Durability::Snapshot,
                         store ? &*store : nullptr);
-  Metrics metrics; // ends before the server, whose statistics it serves
-  countingMetrics = &metrics;
-  gpr_set_log_function(logFromGRPC);
   if (store) {
     const server::Statistics found = server.statistics();
     log(Severity::Info, "store opened",
@@ -241,8 +241,9 @@ int run(const Options &options) {
   PeerChannels peers(std::move(reached));
   PeerService peerService(server, access, epoch);
   WorkerService service(server, peers, access, {versionText(), epoch, largestMessage});
+  Metrics::Serving serving;
   if (!options.metrics.empty())
-    metrics.serve(options.metrics, server);
+    serving = metrics.serve(options.metrics, server);
   Listener listener(options.listen, serverCredentials(options.tls), service, peerService, metrics,
                     largestMessage);
   // In a thread of its own, because workers that are asked may not answer.

@@ -246,8 +246,8 @@ TEST_F(DurabilityTest, HyperparametersThatMayBeLostAreNotReturned) {
                       [&] { server().setHypers(hypersOf("o", 0, {{"lr", 0.25}})); })
                 .starts_with(text),
             true);
-  EXPECT_EQ(
-      refusalOf(Reason::OutcomeUnknown, [&] { server().hypers("o"); }).starts_with(text), true);
+  EXPECT_EQ(refusalOf(Reason::OutcomeUnknown, [&] { server().hypers("o"); }).starts_with(text),
+            true);
 }
 
 /// After some failures it isn't known which snapshot the catalog has. No file of any may go.

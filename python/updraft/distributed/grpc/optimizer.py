@@ -28,7 +28,8 @@ class Context:
     """Gradients on the workers, for a step. `DistributedOptimizer.context` opens it.
 
     Leaving the `with` block releases them. They are freed when all clients have released them.
-    Only one thread at a time may use a context.
+    Only one thread at a time may use a context. Close it also after a failed step: until then,
+    workers keep the answers to all later steps of the client for ten minutes.
     """
 
     def __init__(self, optimizer: "DistributedOptimizer", number: int) -> None:
@@ -265,6 +266,8 @@ class DistributedOptimizer:
             lambda stub, worker, timeout: stub.CreateOptimizer(requests[worker], timeout=timeout),
         )
         for worker, answer in answers.items():
+            if not answer.groups:  # an older worker
+                continue
             for group_number, place in self._group_on[worker].items():
                 group = self.param_groups[group_number]
                 for key, value in answer.groups[place].hyperparameters.items():
