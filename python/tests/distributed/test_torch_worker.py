@@ -169,10 +169,11 @@ def test_a_worker_that_is_stopped(start):
     worker = start(port, 1, PROGRAM, "--name=ps")
     client = start(port, 0, sys.executable, CLIENT, "wait")
     assert client.stdout.readline() == "joined\n"
+    assert "serves" in worker.stdout.readline()
     worker.send_signal(signal.SIGTERM)
     code, out, _ = outcome(worker)
     assert code == 128 + signal.SIGTERM
-    assert out.endswith("stopped by signal 15\n")
+    assert out == "stopped by signal 15\n"
     out, _ = client.communicate("go on\n", timeout=LIMIT)
     assert out == "RuntimeError\n"
 
