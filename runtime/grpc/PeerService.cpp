@@ -25,6 +25,12 @@ grpc::Status PeerService::Prepare(grpc::ServerContext *context, const v1::Prepar
     access.require(*context, Role::Peer, {});
     if (request->self() == 0 || request->self() >= static_cast<uint32_t>(request->workers().size()))
       throw Refusal(Reason::InvalidArgument, "the worker is not one that the coordinator names");
+    if (!peers.isAt(request->workers(0), request->coordinator_epoch()))
+      throw Refusal(
+          Reason::FailedPrecondition,
+          fmt::format("the coordinator is not the worker that this one reaches at `{}`; use "
+                      "addresses that are the same for clients and all workers",
+                      request->workers(0)));
     response->set_stepped(server.prepare({request->context().optimizer(),
                                           request->context().number(),
                                           keyOf(request->request()),
@@ -47,7 +53,7 @@ grpc::Status PeerService::Identify(grpc::ServerContext *context, const v1::Ident
                                    v1::IdentifyResponse *response) {
   return answer(*context, [&] {
     access.require(*context, Role::Peer, {});
-    response->set_epoch(epoch);
+    response->set_epoch(peers.epoch());
   });
 }
 
@@ -99,20 +105,18 @@ v1::Peer::Stub &PeerChannels::stub(const std::string &worker) {
   return *place;
 }
 
-bool PeerChannels::isSelf(const std::string &worker) {
+bool PeerChannels::isAt(const std::string &worker, uint64_t epoch) {
   {
     const std::lock_guard guard(mutex);
-    if (self == worker)
+    if (const auto found = epochs.find(worker); found != epochs.end() && found->second == epoch)
       return true;
   }
   v1::IdentifyResponse response;
   call(
       [&](grpc::ClientContext &context) { return stub(worker).Identify(&context, {}, &response); });
-  if (response.epoch() != options.epoch)
-    return false;
   const std::lock_guard guard(mutex);
-  self = worker;
-  return true;
+  epochs[worker] = response.epoch();
+  return response.epoch() == epoch;
 }
 
 /// Calls a method. Throws the other worker's refusal.
@@ -154,6 +158,7 @@ int64_t PeerChannels::prepare(const std::string &worker, const server::Transacti
   request.mutable_workers()->Assign(transaction.workers.begin(), transaction.workers.end());
   request.set_self(static_cast<uint32_t>(transaction.self));
   *request.mutable_staleness() = transaction.staleness;
+  request.set_coordinator_epoch(options.epoch);
   call([&](grpc::ClientContext &context) {
     return stub(worker).Prepare(&context, request, &response);
   });

@@ -21,28 +21,6 @@
 
 namespace updraft::worker {
 
-/// Carries out the requests of other workers. Thread-safe. The references outlive it.
-class PeerService final : public v1::Peer::Service {
-public:
-  PeerService(server::Server &server, const Access &access, uint64_t epoch)
-      : server(server), access(access), epoch(epoch) {}
-
-private:
-  grpc::Status Prepare(grpc::ServerContext *context, const v1::PrepareRequest *request,
-                       v1::PrepareResponse *response) override;
-  grpc::Status Decide(grpc::ServerContext *context, const v1::DecideRequest *request,
-                      v1::DecideResponse *response) override;
-  grpc::Status GetOutcome(grpc::ServerContext *context, const v1::GetOutcomeRequest *request,
-                          v1::GetOutcomeResponse *response) override;
-
-  grpc::Status Identify(grpc::ServerContext *context, const v1::IdentifyRequest *request,
-                        v1::IdentifyResponse *response) override;
-
-  server::Server &server;
-  const Access &access;
-  const uint64_t epoch;
-};
-
 /// How a worker reaches others.
 struct PeerOptions {
   uint64_t epoch = 0;                      ///< its own
@@ -59,7 +37,11 @@ class PeerChannels final : public server::Peers {
 public:
   explicit PeerChannels(PeerOptions options) : options(std::move(options)) {}
 
-  bool isSelf(const std::string &worker) override;
+  uint64_t epoch() const { return options.epoch; }
+  /// Whether the worker at an address has this epoch.
+  bool isAt(const std::string &worker, uint64_t epoch);
+
+  bool isSelf(const std::string &worker) override { return isAt(worker, options.epoch); }
   int64_t prepare(const std::string &worker, const server::Transaction &transaction) override;
   void decide(const std::string &worker, const server::Decision &decision) override;
   server::Outcome outcome(const std::string &worker, const server::RequestKey &request,
@@ -72,7 +54,29 @@ private:
   const PeerOptions options;
   std::mutex mutex;
   std::map<std::string, std::unique_ptr<v1::Peer::Stub>> stubs;
-  std::string self; ///< an address of this worker, once it is known
+  std::map<std::string, uint64_t> epochs; ///< of workers, when they were asked last
+};
+
+/// Carries out the requests of other workers. Thread-safe. The references outlive it.
+class PeerService final : public v1::Peer::Service {
+public:
+  PeerService(server::Server &server, PeerChannels &peers, const Access &access)
+      : server(server), peers(peers), access(access) {}
+
+private:
+  grpc::Status Prepare(grpc::ServerContext *context, const v1::PrepareRequest *request,
+                       v1::PrepareResponse *response) override;
+  grpc::Status Decide(grpc::ServerContext *context, const v1::DecideRequest *request,
+                      v1::DecideResponse *response) override;
+  grpc::Status GetOutcome(grpc::ServerContext *context, const v1::GetOutcomeRequest *request,
+                          v1::GetOutcomeResponse *response) override;
+
+  grpc::Status Identify(grpc::ServerContext *context, const v1::IdentifyRequest *request,
+                        v1::IdentifyResponse *response) override;
+
+  server::Server &server;
+  PeerChannels &peers;
+  const Access &access;
 };
 
 } // namespace updraft::worker

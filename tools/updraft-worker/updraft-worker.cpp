@@ -239,7 +239,7 @@ int run(const Options &options) {
   if (!options.access.empty() || !options.peerToken.empty())
     reached.allowed.emplace(options.peers.begin(), options.peers.end());
   PeerChannels peers(std::move(reached));
-  PeerService peerService(server, access, epoch);
+  PeerService peerService(server, peers, access);
   WorkerService service(server, peers, access, {versionText(), epoch, largestMessage});
   Metrics::Serving serving;
   if (!options.metrics.empty())

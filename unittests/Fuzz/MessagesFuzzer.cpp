@@ -7,7 +7,6 @@
 
 #include "runtime/grpc/PeerService.h"
 #include "runtime/grpc/WorkerService.h"
-#include "runtime/server/Refusal.h"
 #include "tools/updraft-worker/RuleSource.h"
 
 #include <google/protobuf/descriptor.h>
@@ -16,12 +15,11 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
 
 using namespace updraft;
 using namespace updraft::fuzz;
 using grpc::ByteBuffer;
-using server::Reason;
-using server::Refusal;
 
 namespace {
 
@@ -60,25 +58,12 @@ std::vector<Call> callsOf(std::string_view input) {
   return result;
 }
 
-/// No other worker answers.
-class NoPeers final : public server::Peers {
-public:
-  bool isSelf(const std::string &worker) override { return worker == "self"; }
-  int64_t prepare(const std::string &, const server::Transaction &) override { throw noAnswer(); }
-  void decide(const std::string &, const server::Decision &) override { throw noAnswer(); }
-  server::Outcome outcome(const std::string &, const server::RequestKey &, uint64_t) override {
-    throw noAnswer();
-  }
-
-private:
-  static Refusal noAnswer() { return {Reason::Unavailable, "no answer"}; }
-};
-
 class RunningWorker {
 public:
   RunningWorker()
       : server(limits(), worker::packSource, std::chrono::steady_clock::now),
-        peerService(server, everyone, 1),
+        peers({1, std::chrono::seconds(1), nullptr, "", std::set<std::string>()}),
+        peerService(server, peers, everyone),
         service(server, peers, everyone, {"updraft-worker fuzz", 1, largestMessage}) {
     grpc::ServerBuilder builder;
     builder.RegisterService(&service);
@@ -136,7 +121,7 @@ private:
 
   server::Server server;
   worker::Everyone everyone;
-  NoPeers peers;
+  worker::PeerChannels peers; ///< to none
   worker::PeerService peerService;
   worker::WorkerService service;
   std::unique_ptr<grpc::Server> serving;

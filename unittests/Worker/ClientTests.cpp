@@ -439,6 +439,27 @@ TEST_F(RestartTest, AllWorkersStepOrNone) {
   EXPECT_EQ(get("b"), (Values{1, 2}));
 }
 
+TEST_F(RestartTest, TheCoordinatorIsWhereOthersReachIt) {
+  // As if the other worker were on another machine, where another one has the coordinator's
+  // address.
+  worker::v1::PrepareRequest request;
+  request.add_workers(one.worker->address());
+  request.add_workers(other.worker->address());
+  request.set_self(1);
+  request.set_coordinator_epoch(12345);
+  worker::v1::PrepareResponse response;
+  grpc::ClientContext context;
+  const grpc::Status status =
+      worker::v1::Peer::NewStub(
+          grpc::CreateChannel(other.worker->address(), grpc::InsecureChannelCredentials()))
+          ->Prepare(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(status.error_message(), "the coordinator is not the worker that this one reaches at `" +
+                                        one.worker->address() +
+                                        "`; use addresses that are the same for clients and all "
+                                        "workers");
+}
+
 TEST_F(RestartTest, AStepOfAllNeedsDurableWorkers) {
   RunningWorker forgetful;
   Client other({{forgetful.address()}, "other"});

@@ -24,7 +24,7 @@ struct RunningWorker {
       : server(limits(), packSource, std::chrono::steady_clock::now,
                store ? server::Durability::Step : server::Durability::None, store),
         peers({epoch, std::chrono::seconds(5), grpc::InsecureChannelCredentials(), "", {}}),
-        peerService(server, everyone, epoch),
+        peerService(server, peers, everyone),
         service(server, peers, everyone, {"updraft-worker test", epoch, 4 << 20}) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
