@@ -142,7 +142,7 @@ struct updraft::dist::Connection {
   Lease lease;
 };
 
-Client::Client(ClientOptions options) : connection(std::make_shared<Connection>(options)) {}
+Client::Client(const ClientOptions &options) : connection(std::make_shared<Connection>(options)) {}
 
 void Client::put(const std::map<std::string, TensorView> &parameters) {
   std::map<std::string, size_t> bytes;
@@ -306,6 +306,7 @@ std::string Optimizer::states() const {
     };
   });
   std::vector<std::string> parts;
+  parts.reserve(files.size());
   for (auto &[worker, file] : files)
     parts.push_back(std::move(file));
   return joinStates(parts);

@@ -90,6 +90,7 @@ void ScratchDisk::remove(const std::string &name) { files.erase(name); }
 
 std::vector<std::string> ScratchDisk::list() const {
   std::vector<std::string> names;
+  names.reserve(files.size());
   for (const auto &[name, content] : files)
     names.push_back(name);
   return names;

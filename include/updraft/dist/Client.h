@@ -176,7 +176,7 @@ private:
 class Client {
 public:
   /// Throws std::invalid_argument without workers. Doesn't connect yet.
-  explicit Client(ClientOptions options);
+  explicit Client(const ClientOptions &options);
 
   /// Writes parameters, by name. New ones are distributed so that workers have similar numbers of
   /// bytes. Others are overwritten. Throws WorkersFailed, for example if a parameter has another
