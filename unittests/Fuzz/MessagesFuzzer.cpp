@@ -1,7 +1,7 @@
 //===- MessagesFuzzer.cpp - Requests to a parameter server ------------------------------------===//
 // A worker answers every request, never with an unexpected exception, and serves others afterwards.
 // The input is a sequence of messages: a method's number, the length in two bytes, and the message.
-// A message whose number has the highest bit set follows the previous one in its stream.
+// A message whose number has the highest bit set follows the previous one, if that is in a stream.
 
 #include "FuzzTarget.h"
 
@@ -13,6 +13,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <set>
@@ -26,32 +27,41 @@ namespace {
 constexpr unsigned char continues = 0x80;
 constexpr size_t largestMessage = size_t(1) << 20;
 
+struct Method {
+  std::string name; ///< "/updraft.worker.v1.Worker/Step"
+  bool takesStream = false;
+};
 struct Call {
-  std::string method; ///< "/updraft.worker.v1.Worker/Step"
+  std::string method;
   std::vector<std::string> messages;
 };
 
 /// In the order of the services' descriptors.
-std::vector<std::string> methods() {
-  std::vector<std::string> result;
+std::vector<Method> methods() {
+  std::vector<Method> result;
   const auto *pool = google::protobuf::DescriptorPool::generated_pool();
   for (const char *name :
        {worker::v1::Worker::service_full_name(), worker::v1::Peer::service_full_name()}) {
     const auto *service = pool->FindServiceByName(name);
     for (int i = 0; i < service->method_count(); ++i)
-      result.push_back(std::string("/") + name + "/" + service->method(i)->name());
+      result.push_back({std::string("/") + name + "/" + service->method(i)->name(),
+                        service->method(i)->client_streaming()});
   }
   return result;
 }
 
 std::vector<Call> callsOf(std::string_view input) {
-  static const std::vector<std::string> all = methods();
+  static const std::vector<Method> all = methods();
   std::vector<Call> result;
+  bool isStream = false;
   while (input.size() >= 3) {
     const auto at = [&](size_t i) { return static_cast<unsigned char>(input[i]); };
     const size_t length = std::min<size_t>(at(1) | at(2) << 8, input.size() - 3);
-    if (!(at(0) & continues) || result.empty())
-      result.push_back({all[(at(0) & ~continues) % all.size()], {}});
+    if (!(at(0) & continues) || !isStream) {
+      const Method &method = all[(at(0) & ~continues) % all.size()];
+      isStream = method.takesStream;
+      result.push_back({method.name, {}});
+    }
     result.back().messages.emplace_back(input.substr(3, length));
     input.remove_prefix(3 + length);
   }
@@ -224,11 +234,12 @@ void run(std::string_view input) {
 
 /// The bytes of calls that `callsOf` reads.
 std::string bytesOf(const std::vector<Call> &calls) {
-  const std::vector<std::string> all = methods();
+  const std::vector<Method> all = methods();
   std::string result;
   for (const Call &call : calls) {
-    auto number =
-        static_cast<unsigned char>(std::find(all.begin(), all.end(), call.method) - all.begin());
+    const auto found = std::find_if(
+        all.begin(), all.end(), [&](const Method &method) { return method.name == call.method; });
+    auto number = static_cast<unsigned char>(found - all.begin());
     for (const std::string &message : call.messages) {
       result += static_cast<char>(number);
       result += static_cast<char>(message.size() & 0xff);
