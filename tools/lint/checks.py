@@ -55,11 +55,11 @@ def run_checks(checks, junit_xml, on_pass=lambda name: None):
     """Runs the checks one after another and returns an exit code."""
     suite = ElementTree.Element("testsuite", name="lint")
     all_passed = True
-    for name, *check in checks:
-        case, passed = run_check(name, *check)
+    for name, command, *rest in checks:
+        case, passed = run_check(name, command, *rest)
         suite.append(case)
         all_passed &= passed
-        if passed:
+        if passed and command is not None:
             on_pass(name)
     if junit_xml:
         ElementTree.ElementTree(suite).write(junit_xml, encoding="utf-8")
