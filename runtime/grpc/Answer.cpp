@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 
 using namespace updraft;
 using server::Reason;
@@ -42,20 +43,24 @@ static grpc::StatusCode codeOf(Reason reason) {
   return grpc::StatusCode::INTERNAL;
 }
 
-/// The text in the trailing metadata, or null.
-static const char *detailOf(Reason reason) {
-  switch (reason) {
-  case Reason::ContextUnknown:
-    return "context-unknown";
-  case Reason::ClientUnknown:
-    return "client-unknown";
-  case Reason::OutcomeUnknown:
-    return "outcome-unknown";
-  case Reason::Stale:
-    return "stale";
-  default:
-    return nullptr;
-  }
+static constexpr const char *metadataKey = "updraft-reason";
+
+/// The reasons that the trailing metadata tells, and their texts there.
+static constexpr std::pair<Reason, const char *> details[] = {
+    {Reason::ContextUnknown, "context-unknown"},
+    {Reason::ClientUnknown, "client-unknown"},
+    {Reason::OutcomeUnknown, "outcome-unknown"},
+    {Reason::Stale, "stale"},
+};
+
+std::optional<Reason>
+worker::reasonIn(const std::multimap<grpc::string_ref, grpc::string_ref> &trailingMetadata) {
+  const auto found = trailingMetadata.find(metadataKey);
+  if (found != trailingMetadata.end())
+    for (const auto &[reason, text] : details)
+      if (found->second == text)
+        return reason;
+  return std::nullopt;
 }
 
 /// gRPC refuses the metadata of longer ones.
@@ -66,8 +71,9 @@ grpc::Status worker::answer(grpc::ServerContext &context, const std::function<vo
     work();
     return grpc::Status::OK;
   } catch (const Refusal &refusal) {
-    if (const char *detail = detailOf(refusal.reason()))
-      context.AddTrailingMetadata("updraft-reason", detail);
+    for (const auto &[reason, text] : details)
+      if (reason == refusal.reason())
+        context.AddTrailingMetadata(metadataKey, text);
     return {codeOf(refusal.reason()), std::string(refusal.what()).substr(0, longestMessage)};
   } catch (const std::bad_alloc &) {
     return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the machine has too little memory"};

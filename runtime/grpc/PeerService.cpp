@@ -128,17 +128,9 @@ void PeerChannels::call(const std::function<grpc::Status(grpc::ClientContext &)>
   const grpc::Status status = method(context);
   if (status.ok())
     return;
-  const auto &details = context.GetServerTrailingMetadata();
-  const auto detail = details.find("updraft-reason");
   Reason reason = Reason::Unavailable;
-  if (detail != details.end() && detail->second == "context-unknown")
-    reason = Reason::ContextUnknown;
-  else if (detail != details.end() && detail->second == "client-unknown")
-    reason = Reason::ClientUnknown;
-  else if (detail != details.end() && detail->second == "stale")
-    reason = Reason::Stale;
-  else if (detail != details.end() && detail->second == "outcome-unknown")
-    reason = Reason::OutcomeUnknown;
+  if (const auto told = reasonIn(context.GetServerTrailingMetadata()))
+    reason = *told;
   else if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION)
     reason = Reason::FailedPrecondition;
   else if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT)

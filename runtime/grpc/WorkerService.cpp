@@ -99,7 +99,7 @@ grpc::Status WorkerService::Register(grpc::ServerContext *context,
                                      const v1::RegisterRequest *request,
                                      v1::RegisterResponse *response) {
   return answer(*context, [&] {
-    access.require(*context, Role::Trainer, {"", request->client()});
+    access.require(*context, Role::Trainer, {.client = request->client()});
     server.registerClient(request->client());
     response->set_lease_seconds(static_cast<uint32_t>(server.clients().lease().count()));
   });
@@ -109,7 +109,7 @@ grpc::Status WorkerService::KeepAlive(grpc::ServerContext *context,
                                       const v1::KeepAliveRequest *request,
                                       v1::KeepAliveResponse *response) {
   return answer(*context, [&] {
-    access.require(*context, Role::Trainer, {"", request->client()});
+    access.require(*context, Role::Trainer, {.client = request->client()});
     response->set_is_registered(server.clients().renew(request->client()));
     response->set_epoch(identity.epoch);
   });
