@@ -1,8 +1,8 @@
 //===- OptimizerFileNames.h - The names in a file of states -------------------------*- C++ -*-===//
 // The names in a safetensors file of docs/runtime.md, "Files".
 
-#ifndef UPDRAFT_RUNTIME_OPTIMIZER_OPTIMIZERFILENAMES_H
-#define UPDRAFT_RUNTIME_OPTIMIZER_OPTIMIZERFILENAMES_H
+#ifndef UPDRAFT_RUNTIME_BASE_OPTIMIZERFILENAMES_H
+#define UPDRAFT_RUNTIME_BASE_OPTIMIZERFILENAMES_H
 
 #include <charconv>
 #include <cstdint>
@@ -37,4 +37,4 @@ constexpr int64_t maxFloatStep = int64_t(1) << 24;
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_OPTIMIZER_OPTIMIZERFILENAMES_H
+#endif // UPDRAFT_RUNTIME_BASE_OPTIMIZERFILENAMES_H

@@ -325,7 +325,8 @@ void Optimizer::setStates(const std::string &file) {
       request.set_optimizer(state->name);
       const std::string &content = files.at(worker);
       for (size_t sent = 0; sent < content.size(); sent += messages::chunkBytes) {
-        request.mutable_chunk()->set_data(content.substr(sent, messages::chunkBytes));
+        request.mutable_chunk()->set_data(content.data() + sent,
+                                          std::min(messages::chunkBytes, content.size() - sent));
         if (!writer->Write(request))
           break; // Finish says why
         request.clear_optimizer();

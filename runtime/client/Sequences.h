@@ -35,7 +35,7 @@ public:
 private:
   std::mutex mutex;
   uint64_t last = 0;
-  std::set<uint64_t> steps; ///< that have no answer
+  std::set<uint64_t> steps; ///< the unanswered ones
 };
 
 } // namespace updraft::dist

@@ -3,11 +3,11 @@
 
 #include "runtime/client/StateFiles.h"
 
+#include "runtime/base/OptimizerFileNames.h"
 #include "runtime/base/Safetensors.h"
 
 #include <fmt/format.h>
 #include <stdexcept>
-#include <string_view>
 
 using namespace updraft;
 using runtime::SafetensorsEntry;
@@ -17,22 +17,20 @@ using runtime::SafetensorsWriter;
 
 namespace {
 
-constexpr std::string_view prefix = "state/";
-constexpr std::string_view storagePrefix = "updraft.storage.";
-
 /// The parameter in "state/PARAMETER/STATE".
 std::string parameterOf(const std::string &name) {
   const size_t end = name.rfind('/');
-  if (!name.starts_with(prefix) || end < prefix.size())
+  const size_t begin = runtime::statePrefix.size();
+  if (!name.starts_with(runtime::statePrefix) || end < begin)
     throw std::invalid_argument(fmt::format("`{}` is not a state of an optimizer", name));
-  return name.substr(prefix.size(), end - prefix.size());
+  return name.substr(begin, end - begin);
 }
 
 void setMetadata(SafetensorsWriter &writer, const SafetensorsFile *file) {
   writer.setMetadata("updraft.states", "all"); // marks a file of states, even if there are none
   if (file)
     for (const auto &[key, value] : file->metadata())
-      if (key.starts_with(storagePrefix))
+      if (key.starts_with(runtime::storageKey))
         writer.setMetadata(key, value);
 }
 

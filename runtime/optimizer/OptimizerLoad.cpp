@@ -4,9 +4,9 @@
 
 #include "runtime/base/DType.h"
 #include "runtime/base/MessageText.h"
+#include "runtime/base/OptimizerFileNames.h"
 #include "runtime/base/Safetensors.h"
 #include "runtime/optimizer/Optimizer.h"
-#include "runtime/optimizer/OptimizerFileNames.h"
 #include "runtime/optimizer/RowMajorRuns.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include "runtime/base/DType.h"
 #include "runtime/base/FloatEnvironment.h"
 #include "runtime/base/MessageText.h"
+#include "runtime/base/OptimizerFileNames.h"
 #include "runtime/optimizer/Optimizer.h"
-#include "runtime/optimizer/OptimizerFileNames.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #include "Batch.h"
 
 #include "runtime/base/DType.h"
-#include "runtime/optimizer/OptimizerFileNames.h"
+#include "runtime/base/OptimizerFileNames.h"
 #include "runtime/optimizer/QuantBlocks.h"
 #include "updraft-c/compiler.h"
 

@@ -3,8 +3,8 @@
 #include "TensorFile.h"
 
 #include "runtime/base/DType.h"
+#include "runtime/base/OptimizerFileNames.h"
 #include "runtime/base/Safetensors.h"
-#include "runtime/optimizer/OptimizerFileNames.h"
 
 #include <fmt/format.h>
 
