@@ -122,48 +122,36 @@ void Server::deleteOptimizer(const std::string &name) {
 }
 
 void Server::setHypers(const worker::v1::SetHyperparametersRequest &request) {
-  std::shared_ptr<ServedOptimizer> optimizer;
-  {
-    const std::lock_guard guard(mutex);
-    optimizer = entry(request.optimizer()).optimizer;
-  }
+  const std::shared_ptr<ServedOptimizer> optimizer = served(request.optimizer());
   recorder.sync(optimizer->setHypers(request, recorder, patience));
 }
 
 std::vector<std::map<std::string, double>> Server::hypers(const std::string &name) {
-  std::shared_ptr<ServedOptimizer> optimizer;
-  {
-    const std::lock_guard guard(mutex);
-    optimizer = entry(name).optimizer;
-  }
+  const std::shared_ptr<ServedOptimizer> optimizer = served(name);
   std::vector<std::map<std::string, double>> result = optimizer->hypers(patience);
   recorder.syncAll(); // so that nothing is seen that could be lost
   return result;
 }
 
 StatesFile Server::states(const std::string &name) {
-  std::shared_ptr<ServedOptimizer> optimizer;
-  {
-    const std::lock_guard guard(mutex);
-    optimizer = entry(name).optimizer;
-  }
+  const std::shared_ptr<ServedOptimizer> optimizer = served(name);
   StatesFile file = optimizer->states(patience, memory);
   recorder.syncAll(); // so that nothing is seen that could be lost
   return file;
 }
 
 void Server::setStates(const std::string &name, const std::string &bytes) {
-  std::shared_ptr<ServedOptimizer> optimizer;
-  {
-    const std::lock_guard guard(mutex);
-    optimizer = entry(name).optimizer;
-  }
+  const std::shared_ptr<ServedOptimizer> optimizer = served(name);
   recorder.sync(optimizer->setStates(bytes, recorder, patience));
 }
 
-std::shared_ptr<const ServedOptimizer> Server::optimizer(const std::string &name) const {
+std::shared_ptr<ServedOptimizer> Server::served(const std::string &name) const {
   const std::lock_guard guard(mutex);
   return entry(name).optimizer;
+}
+
+std::shared_ptr<const ServedOptimizer> Server::optimizer(const std::string &name) const {
+  return served(name);
 }
 
 /// Counted for each client of a context, so that a client can't open any number of contexts.

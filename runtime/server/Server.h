@@ -140,6 +140,8 @@ private:
     std::map<uint64_t, OpenContext> contexts;
   };
 
+  /// Throws NotFound.
+  std::shared_ptr<ServedOptimizer> served(const std::string &name) const;
   // Called with `mutex` held. The first two throw NotFound, the third AlreadyExists.
   const Entry &entry(const std::string &name) const;
   Entry &entry(const std::string &name);

@@ -11,7 +11,7 @@ bool worker::hasCompiler() { return false; }
 std::string worker::versionText() { return "updraft " UPDRAFT_WORKER_VERSION; }
 
 std::string worker::compileApart(const v1::Rule &) {
-  throw Refusal(Reason::Internal, "this worker has no compiler");
+  throw Refusal(Reason::Internal, "this worker was built without the compiler");
 }
 
 int worker::compileHere() { return 1; }

@@ -401,7 +401,7 @@ TEST_F(RestartTest, GradientsArePushedAgainAndNoWorkerStepsTwice) {
   EXPECT_EQ(get("a"), (Values{0, 1}));
 }
 
-/// Pushing the gradients again wouldn't help, and a loop that does would have no end.
+/// ContextLost would make a program push the gradients again, without end.
 TEST_F(RestartTest, AForgottenClientHasNotJustLostItsContext) {
   dist::Context context = optimizer->openContext();
   push(context);

@@ -9,7 +9,7 @@ class Sequences:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = 0
-        self._steps: set[int] = set()  # that have no answer
+        self._steps: set[int] = set()  # the unanswered ones
 
     def next(self) -> int:
         """Returns the number of a push."""
