@@ -212,12 +212,14 @@ void SimulatedCluster::advance(Client &client) {
 }
 
 void SimulatedCluster::deliverLate() {
+  // An older message could register a client that was forgotten.
+  while (!late.empty() && now - late.front().sent > ClientLimits().answerAge)
+    late.pop_front();
+  if (late.empty())
+    return;
   const size_t which = pick(late.size());
   const LateMessage message = std::move(late[which]);
   late.erase(late.begin() + static_cast<std::ptrdiff_t>(which));
-  // An older one could register a client that was forgotten.
-  if (now - message.sent > ClientLimits().answerAge)
-    return;
   try {
     carryOut(message.worker, message.handle);
   } catch (const Refusal &) {
