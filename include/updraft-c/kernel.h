@@ -110,6 +110,50 @@ typedef struct upd_range {
 typedef void (*upd_sweep_function)(const void *row, void *const *streams, const upd_range *ranges,
                                    int64_t count, double *partials, const upd_site *sites);
 
+/* The size in bytes of the workspace of a product, for every compute type and target. */
+enum { UPD_PRODUCT_WORKSPACE = 1536 * 1024 };
+
+/* A product of two matrices of the compute type, lhs of rows x depth and rhs of depth x columns.
+ * Distances are in elements, and may be negative or 0. Element (i, k) of lhs is at
+ * lhs[i * lhs_row + k * lhs_column], and that of rhs likewise, so exchanging two distances
+ * transposes an operand. Element (i, j) of the result is at result[i * result_row + j], and rows of
+ * the result must not overlap. Pointers are aligned to an element and may be null if no element is
+ * accessed. The operands may overlap each other, but neither the result nor the workspace, which
+ * are also distinct. Only elements of the operands and the result are accessed. */
+typedef struct upd_product {
+  const void *lhs;    /* element (0, 0) */
+  int64_t lhs_row;    /* the distance from a row to the next */
+  int64_t lhs_column; /* the distance from a column to the next */
+  const void *rhs;
+  int64_t rhs_row;
+  int64_t rhs_column;
+  void *result;
+  int64_t result_row;
+  int64_t rows;    /* of lhs and the result; 0 or more, like the other sizes */
+  int64_t columns; /* of rhs and the result */
+  int64_t depth;   /* columns of lhs and rows of rhs; at 0 the result is zeros */
+  /* An element (i, j) of the result with j > i + below may be left out. It is then unspecified, and
+   * most of these elements take no time. INT64_MAX computes all elements. 0 computes one triangle
+   * of a symmetric product; for its rows from r on, as a product of their own, pass r. */
+  int64_t below;
+  /* UPD_PRODUCT_WORKSPACE bytes that no other thread uses during the call, aligned to 64 bytes.
+   * Their contents before and after the call are unspecified. */
+  void *workspace;
+} upd_product;
+
+/* Computes a product. Element (i, j) starts at +0, and for each k from 0 up becomes
+ * fma(lhs(i, k), rhs(k, j), element), rounded once to the compute type. So its bits depend neither
+ * on the target nor on the rows and columns that are computed in the same call: threads may each
+ * compute a part of the result. Only the payload and sign of a NaN may differ. */
+typedef void (*upd_product_function)(const upd_product *product);
+
+/* Copies a part of a matrix across its diagonal: for begin <= i < end and j < i, element (j, i)
+ * becomes element (i, j). Element (i, j) is at matrix[i * row_distance + j] and aligned to an
+ * element. row_distance is in elements, and at least `end` if end > begin. Threads may each copy
+ * other rows of the same matrix. A call also stores elements with begin <= i, j < end without
+ * changing them; it accesses no others. `matrix` may be null if end <= 1. */
+typedef void (*upd_mirror_function)(void *matrix, int64_t row_distance, int64_t begin, int64_t end);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,149 @@
+//===- PackOperands.cpp - Copies of the operands' blocks for tiles ----------------------------===//
+// A panel has `width` elements for each step of the depth. Panels at the edge are filled up with
+// zeros or copies of other elements; the products with these are never stored.
+
+#include "ProductCode.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace updraft {
+
+namespace {
+
+class PackCode {
+public:
+  PackCode(ProductCode &code, unsigned width, func::FuncOp transpose, ValueRange arguments)
+      : code(code), width(width), transpose(transpose), from(arguments[0]), distance(arguments[1]),
+        depthDistance(arguments[2]), count(arguments[3]), depth(arguments[4]), to(arguments[5]) {}
+
+  void build() {
+    Value perPanel = code.multiply(distance, code.constant(width));
+    Value panelSize = code.multiply(depth, code.constant(width));
+    code.loop(code.constant(0), count, width, {from, to}, {perPanel, panelSize},
+              [&](Value first, ValueRange addresses) {
+                Value valid = code.smaller(code.subtract(count, first), code.constant(width));
+                panel(addresses[0], addresses[1], valid);
+              });
+    func::ReturnOp::create(code.builder, code.loc);
+  }
+
+private:
+  void panel(Value source, Value target, Value valid) {
+    OpBuilder &builder = code.builder;
+    OpBuilder::InsertionGuard guard(builder);
+    Value one = code.constant(1);
+    Value isCopied =
+        code.both(code.isEqual(valid, code.constant(width)), code.isEqual(distance, one));
+    // The steps of the depth that are copied as vectors.
+    auto unit = scf::IfOp::create(builder, code.loc, code.i64, isCopied, true);
+    builder.setInsertionPointToStart(unit.thenBlock());
+    copyVectors(source, target);
+    scf::YieldOp::create(builder, code.loc, depth);
+    builder.setInsertionPointToStart(unit.elseBlock());
+    auto depthUnit =
+        scf::IfOp::create(builder, code.loc, code.i64, code.isEqual(depthDistance, one), true);
+    scf::YieldOp::create(builder, code.loc, depthUnit.getResults());
+    builder.setInsertionPointToStart(depthUnit.thenBlock());
+    Value whole = code.roundDown(depth, code.tiles.lanes);
+    transposeBlocks(source, target, valid, whole);
+    scf::YieldOp::create(builder, code.loc, whole);
+    builder.setInsertionPointToStart(depthUnit.elseBlock());
+    scf::YieldOp::create(builder, code.loc, code.constant(0));
+
+    builder.setInsertionPointAfter(unit);
+    copyElements(source, target, valid, unit.getResult(0));
+  }
+
+  void copyVectors(Value source, Value target) {
+    code.loop(code.constant(0), depth, 1, {source, target}, {depthDistance, code.constant(width)},
+              [&](Value, ValueRange addresses) {
+                for (auto [first, lanes] : code.parts(width))
+                  code.store(code.load(code.at(addresses[0], first), lanes),
+                             code.at(addresses[1], first));
+              });
+  }
+
+  // Elements next to each other in memory are next to each other in depth. A vector that goes
+  // beyond the end of its panel changes the elements of the next step, or the next panel. These are
+  // stored after it, because the panel's last vectors come first.
+  void transposeBlocks(Value source, Value target, Value valid, Value whole) {
+    const unsigned lanes = code.tiles.lanes;
+    const unsigned vectors = (width + lanes - 1) / lanes;
+    Value lastValid = code.subtract(valid, code.constant(1));
+    Value blocks = arith::DivUIOp::create(code.builder, code.loc, whole, code.constant(lanes));
+    Value widthValue = code.constant(width);
+    code.loop(code.constant(0), code.constant(vectors), code.constant(1), [&](Value number) {
+      Value vector = code.subtract(code.constant(vectors - 1), number);
+      Value first = code.multiply(vector, code.constant(lanes));
+      Value row = code.smaller(first, lastValid);
+      Value from = code.at(source, code.multiply(row, distance));
+      func::CallOp::create(
+          code.builder, code.loc, transpose,
+          {from, distance, code.at(target, first), widthValue, code.subtract(valid, row), blocks});
+    });
+  }
+
+  void copyElements(Value source, Value target, Value valid, Value start) {
+    Value widthValue = code.constant(width);
+    source = code.at(source, code.multiply(start, depthDistance));
+    target = code.at(target, code.multiply(start, widthValue));
+    Value one = code.constant(1);
+    code.loop(start, depth, 1, {source, target}, {depthDistance, widthValue},
+              [&](Value, ValueRange addresses) {
+                Value next = addresses[1];
+                code.loop(
+                    code.constant(0), valid, 1, {addresses[0], next}, {distance, one},
+                    [&](Value, ValueRange inner) { code.store(code.load(inner[0], 1), inner[1]); });
+                code.loop(valid, widthValue, one,
+                          [&](Value lane) { code.store(code.zero(1), code.at(next, lane)); });
+              });
+  }
+
+  ProductCode &code;
+  unsigned width;
+  func::FuncOp transpose;
+  Value from, distance, depthDistance, count, depth, to;
+};
+
+} // namespace
+
+func::FuncOp buildPackFunction(ProductCode &code, const Twine &name, unsigned width,
+                               func::FuncOp transpose) {
+  auto function =
+      code.startFunction(name, {code.pointer, code.i64, code.i64, code.i64, code.i64, code.pointer},
+                         {"from", "distance", "depth_distance", "count", "depth", "to"});
+  PackCode(code, width, transpose, function.getArguments()).build();
+  return function;
+}
+
+func::FuncOp buildCopyFunction(ProductCode &code, StringRef name) {
+  auto function = code.startFunction(
+      name + "_copy", {code.pointer, code.i64, code.pointer, code.i64, code.i64, code.i64},
+      {"from", "from_row", "to", "to_row", "rows", "columns"});
+  auto argument = [&](unsigned number) -> Value { return function.getArgument(number); };
+  const unsigned lanes = code.tiles.lanes;
+  Value columns = argument(5);
+  Value whole = code.roundDown(columns, lanes);
+  Value rest = code.subtract(columns, whole);
+  Value mask = code.tiles.maskRemainder ? code.firstLanes(rest) : Value();
+  code.loop(code.constant(0), argument(4), 1, {argument(0), argument(2)},
+            {argument(1), argument(3)}, [&](Value, ValueRange rows) {
+              auto copy = [&](Value column, unsigned count, Value mask) {
+                code.store(code.load(code.at(rows[0], column), count, mask),
+                           code.at(rows[1], column), mask);
+              };
+              code.loop(code.constant(0), whole, code.constant(lanes),
+                        [&](Value column) { copy(column, lanes, {}); });
+              if (mask)
+                copy(whole, lanes, mask);
+              else
+                code.loop(whole, columns, code.constant(1),
+                          [&](Value column) { copy(column, 1, {}); });
+            });
+  func::ReturnOp::create(code.builder, code.loc);
+  return function;
+}
+
+} // namespace updraft

@@ -1,0 +1,160 @@
+//===- ProductCode.cpp - Code that the functions of a product consist of ----------------------===//
+
+#include "ProductCode.h"
+
+#include "../KernelMemory.h"
+#include "../ValueNames.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace updraft {
+
+ProductCode::ProductCode(OpBuilder &builder, Type compute, const ProductTiles &tiles)
+    : builder(builder), loc(builder.getUnknownLoc()), compute(compute), i64(builder.getI64Type()),
+      pointer(LLVM::LLVMPointerType::get(builder.getContext())), tiles(tiles) {}
+
+func::FuncOp ProductCode::startFunction(const Twine &name, TypeRange arguments,
+                                        ArrayRef<StringRef> names, bool isPrivate) {
+  auto function =
+      func::FuncOp::create(builder, loc, name.str(), builder.getFunctionType(arguments, {}));
+  if (isPrivate) {
+    function.setPrivate();
+    function->setAttr("llvm.linkage",
+                      LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
+  }
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  nameArguments(function, names);
+  return function;
+}
+
+Value ProductCode::constant(int64_t value) {
+  return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+}
+Value ProductCode::add(Value left, Value right) {
+  return arith::AddIOp::create(builder, loc, left, right);
+}
+Value ProductCode::subtract(Value left, Value right) {
+  return arith::SubIOp::create(builder, loc, left, right);
+}
+Value ProductCode::multiply(Value left, Value right) {
+  return arith::MulIOp::create(builder, loc, left, right);
+}
+Value ProductCode::smaller(Value left, Value right) {
+  return arith::MinSIOp::create(builder, loc, left, right);
+}
+Value ProductCode::larger(Value left, Value right) {
+  return arith::MaxSIOp::create(builder, loc, left, right);
+}
+Value ProductCode::isLess(Value left, Value right) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, left, right);
+}
+Value ProductCode::isEqual(Value left, Value right) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, left, right);
+}
+Value ProductCode::both(Value left, Value right) {
+  return arith::AndIOp::create(builder, loc, left, right);
+}
+Value ProductCode::roundDown(Value value, int64_t unit) {
+  return subtract(value, arith::RemUIOp::create(builder, loc, value, constant(unit)));
+}
+
+void ProductCode::loop(Value lower, Value upper, Value step, function_ref<void(Value)> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, step);
+  builder.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+void ProductCode::loop(Value lower, Value upper, int64_t step, ValueRange addresses,
+                       ValueRange distances, function_ref<void(Value, ValueRange)> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, constant(step), addresses);
+  builder.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar(), loop.getRegionIterArgs());
+  SmallVector<Value> next;
+  for (auto [address, distance] : llvm::zip_equal(loop.getRegionIterArgs(), distances))
+    next.push_back(at(address, distance));
+  scf::YieldOp::create(builder, loc, next);
+}
+
+void ProductCode::branch(Value condition, Body whenTrue, Body otherwise) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto branch = scf::IfOp::create(builder, loc, condition, static_cast<bool>(otherwise));
+  builder.setInsertionPointToStart(branch.thenBlock());
+  whenTrue();
+  if (!otherwise)
+    return;
+  builder.setInsertionPointToStart(branch.elseBlock());
+  otherwise();
+}
+
+// Addresses of loops may end up outside of an operand after the last iteration.
+Value ProductCode::at(Value address, Value distance) {
+  return shiftedPointer(builder, loc, compute, address, distance);
+}
+Value ProductCode::at(Value address, int64_t distance) {
+  if (distance == 0)
+    return address;
+  return shiftedPointer(builder, loc, compute, address, static_cast<int32_t>(distance));
+}
+
+Value ProductCode::load(Value address, unsigned lanes, Value mask) {
+  Type type = lanes == 1 ? compute : VectorType::get(lanes, compute);
+  return loadElements(builder, loc, type, address, mask);
+}
+void ProductCode::store(Value value, Value address, Value mask) {
+  storeElements(builder, loc, value, address, mask);
+}
+
+Value ProductCode::zero(unsigned lanes) {
+  Type type = lanes == 1 ? compute : VectorType::get(lanes, compute);
+  return arith::ConstantOp::create(builder, loc, type, builder.getZeroAttr(type));
+}
+
+Value ProductCode::firstLanes(Value count) {
+  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, tiles.lanes));
+  Value lanes = arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(numbers));
+  Value narrow = arith::TruncIOp::create(builder, loc, builder.getI32Type(), count);
+  Value limit = vector::BroadcastOp::create(builder, loc, lanes.getType(), narrow);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lanes, limit);
+}
+
+Value ProductCode::shuffle(Value left, Value right, ArrayRef<int64_t> lanes) {
+  return vector::ShuffleOp::create(builder, loc, left, right, lanes);
+}
+
+SmallVector<std::pair<int64_t, unsigned>> ProductCode::parts(unsigned count) const {
+  SmallVector<std::pair<int64_t, unsigned>> result;
+  for (unsigned first = 0; first < count;) {
+    const unsigned lanes = std::min(tiles.lanes, llvm::bit_floor(count - first));
+    result.emplace_back(first, lanes);
+    first += lanes;
+  }
+  return result;
+}
+
+void buildProductFunctions(OpBuilder &builder, StringRef name, Type compute,
+                           const ProductTiles &tiles) {
+  OpBuilder::InsertionGuard guard(builder);
+  ProductCode code(builder, compute, tiles);
+  const std::string product = (name + "_product").str();
+  auto build = [&](auto function) {
+    OpBuilder::InsertionGuard guard(builder);
+    return function();
+  };
+  ProductParts parts;
+  parts.tile = build([&] { return buildTileFunction(code, product); });
+  func::FuncOp transpose = build([&] { return buildTransposeFunction(code, product); });
+  parts.packLhs =
+      build([&] { return buildPackFunction(code, product + "_lhs", tiles.rows, transpose); });
+  parts.packRhs =
+      build([&] { return buildPackFunction(code, product + "_rhs", tiles.columns, transpose); });
+  parts.copy = build([&] { return buildCopyFunction(code, product); });
+  build([&] { buildProductFunction(code, product, parts); });
+  build([&] { buildMirrorFunction(code, (name + "_mirror").str(), transpose); });
+}
+
+} // namespace updraft

@@ -1,0 +1,157 @@
+//===- ProductFunction.cpp - The loops of a product around its tiles --------------------------===//
+// From the outside in: blocks of columns, blocks of the depth, which are in order for each element,
+// blocks of rows, and the tiles of a block. After all but the last block of the depth, the result
+// holds partial sums.
+
+#include "../KernelMemory.h"
+#include "ProductCode.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace updraft {
+
+namespace {
+
+class ProductLoops {
+public:
+  ProductLoops(ProductCode &code, const ProductParts &parts)
+      : code(code), tiles(code.tiles), parts(parts) {}
+
+  void build(Value product) {
+    loadFields(product);
+    limitColumns();
+    Value zero = code.constant(0);
+    Value columnStep = evenBlock(columns, tiles.colBlock, tiles.columns);
+    Value depthStep = evenBlock(depth, tiles.depthBlock, tiles.unroll);
+    Value rowStep = evenBlock(rows, tiles.rowBlock, tiles.rows);
+    code.loop(zero, columns, columnStep, [&](Value column) {
+      Value columnCount = code.smaller(columnStep, code.subtract(columns, column));
+      // A product of depth 0 has one empty block, so that its tiles are stored.
+      code.loop(zero, code.larger(depth, code.constant(1)), depthStep, [&](Value k) {
+        Value depthCount = code.smaller(depthStep, code.subtract(depth, k));
+        pack(parts.packRhs, rhs, rhsColumn, column, rhsRow, k, columnCount, depthCount, packedRhs);
+        code.loop(firstRow(column), rows, rowStep, [&](Value row) {
+          Value rowCount = code.smaller(rowStep, code.subtract(rows, row));
+          pack(parts.packLhs, lhs, lhsRow, row, lhsColumn, k, rowCount, depthCount, packedLhs);
+          tileLoops({row, rowCount, column, columnCount, depthCount, code.isLess(zero, k)});
+        });
+      });
+    });
+    func::ReturnOp::create(code.builder, code.loc);
+  }
+
+private:
+  /// A block of the result, and the block of the depth whose products are added.
+  struct Block {
+    Value row, rowCount, column, columnCount, depthCount;
+    Value continues; ///< whether that isn't the first block of the depth
+  };
+
+  void loadFields(Value product) {
+    int32_t index = 0;
+    auto next = [&](Type type) {
+      Value address = elementPointer(code.builder, code.loc, code.i64, product, index++);
+      return loadElements(code.builder, code.loc, type, address);
+    };
+    // The order is that of upd_product.
+    for (Value *field : {&lhs, &lhsRow, &lhsColumn, &rhs, &rhsRow, &rhsColumn, &result, &resultRow,
+                         &rows, &columns, &depth, &below, &scratch}) {
+      const bool isPointer =
+          field == &lhs || field == &rhs || field == &result || field == &scratch;
+      *field = next(isPointer ? code.pointer : code.i64);
+    }
+    packedLhs = code.at(scratch, tiles.lhsOffset());
+    packedRhs = code.at(scratch, tiles.rhsOffset());
+  }
+
+  // Leaves out the columns that no row needs. Limits `below` before, so that no sum overflows.
+  void limitColumns() {
+    Value zero = code.constant(0);
+    Value least = code.subtract(zero, rows);
+    below = code.larger(least, code.smaller(below, columns));
+    columns = code.smaller(columns, code.add(rows, below));
+  }
+
+  /// Returns the size of equal blocks, at most `most` and a multiple of `unit`.
+  Value evenBlock(Value size, int64_t most, int64_t unit) {
+    auto quotient = [&](Value value, Value divisor) -> Value {
+      return arith::DivUIOp::create(code.builder, code.loc, value, divisor);
+    };
+    Value count = quotient(code.add(size, code.constant(most - 1)), code.constant(most));
+    Value atLeastOne = code.larger(count, code.constant(1));
+    Value each = quotient(code.add(size, code.subtract(atLeastOne, code.constant(1))), atLeastOne);
+    Value rounded = code.roundDown(code.add(each, code.constant(unit - 1)), unit);
+    return code.larger(rounded, code.constant(unit));
+  }
+
+  /// Returns the first row that needs an element in `column` or after, rounded down to tiles.
+  Value firstRow(Value column) {
+    Value row = code.larger(code.subtract(column, below), code.constant(0));
+    return code.roundDown(row, tiles.rows);
+  }
+
+  void pack(func::FuncOp function, Value operand, Value distance, Value first, Value depthDistance,
+            Value k, Value count, Value depthCount, Value to) {
+    Value shifted = code.at(operand, code.multiply(first, distance));
+    Value from = code.at(shifted, code.multiply(k, depthDistance));
+    func::CallOp::create(code.builder, code.loc, function,
+                         {from, distance, depthDistance, count, depthCount, to});
+  }
+
+  void tileLoops(const Block &block) {
+    code.loop(code.constant(0), block.columnCount, code.constant(tiles.columns), [&](Value column) {
+      Value needed = firstRow(code.add(block.column, column));
+      Value first = code.larger(code.subtract(needed, block.row), code.constant(0));
+      code.loop(first, block.rowCount, code.constant(tiles.rows),
+                [&](Value row) { tile(block, row, column); });
+    });
+  }
+
+  /// Computes the tile at `row` and `column` of the block, which are multiples of a tile's.
+  void tile(const Block &block, Value row, Value column) {
+    Value lhsPanel = code.at(packedLhs, code.multiply(row, block.depthCount));
+    Value rhsPanel = code.at(packedRhs, code.multiply(column, block.depthCount));
+    Value start = code.multiply(code.add(block.row, row), resultRow);
+    Value target = code.at(code.at(result, start), code.add(block.column, column));
+    Value tileRows = code.constant(tiles.rows), tileColumns = code.constant(tiles.columns);
+    Value validRows = code.smaller(code.subtract(block.rowCount, row), tileRows);
+    Value validColumns = code.smaller(code.subtract(block.columnCount, column), tileColumns);
+    auto compute = [&](Value target, Value targetRow) {
+      func::CallOp::create(
+          code.builder, code.loc, parts.tile,
+          {lhsPanel, rhsPanel, block.depthCount, target, targetRow, block.continues});
+    };
+    auto copy = [&](Value from, Value fromRow, Value to, Value toRow) {
+      func::CallOp::create(code.builder, code.loc, parts.copy,
+                           {from, fromRow, to, toRow, validRows, validColumns});
+    };
+    Value isWhole =
+        code.both(code.isEqual(validRows, tileRows), code.isEqual(validColumns, tileColumns));
+    code.branch(
+        isWhole, [&] { compute(target, resultRow); },
+        [&] {
+          code.branch(block.continues, [&] { copy(target, resultRow, scratch, tileColumns); });
+          compute(scratch, tileColumns);
+          copy(scratch, tileColumns, target, resultRow);
+        });
+  }
+
+  ProductCode &code;
+  const ProductTiles &tiles;
+  ProductParts parts;
+  Value lhs, lhsRow, lhsColumn, rhs, rhsRow, rhsColumn, result, resultRow;
+  Value rows, columns, depth, below;
+  Value scratch, packedLhs, packedRhs; ///< in the workspace
+};
+
+} // namespace
+
+void buildProductFunction(ProductCode &code, StringRef name, ProductParts parts) {
+  auto function = code.startFunction(name, code.pointer, {"product"}, /*isPrivate=*/false);
+  ProductLoops(code, parts).build(function.getArgument(0));
+}
+
+} // namespace updraft
