@@ -89,10 +89,6 @@ std::vector<llvm::StringRef> CPUTarget::names() {
   return names;
 }
 
-unsigned CPUTarget::vectorRegisters() const {
-  return vectorBits >= 512 || llvm::StringRef(triple).starts_with("aarch64") ? 32 : 16;
-}
-
 std::string CPUTarget::key() const {
   return llvm::formatv("{0}|{1}|{2}|{3}|{4}", triple, cpu, features, vectorBits,
                        maskRemainder ? "masked" : "scalar");

@@ -56,6 +56,17 @@ void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target) {
   manager.addPass(createPipelineLoopsPass(pipelining));
 }
 
+ProductTarget productTargetOf(const CPUTarget &target) {
+  const bool isAArch64 = llvm::StringRef(target.triple).starts_with("aarch64");
+  ProductTarget result;
+  result.vectorBits = target.vectorBits;
+  result.vectorRegisters = isAArch64 || target.vectorBits >= 512 ? 32 : 16;
+  // Instructions of x86 interleave parts of 128 bits, those of SVE whole vectors.
+  result.interleaveBits = isAArch64 ? target.vectorBits : 128;
+  result.maskRemainder = target.maskRemainder;
+  return result;
+}
+
 void buildKernelsPipeline(mlir::OpPassManager &manager, const GPUTarget &target) {
   ConvertPlanToGPUPassOptions options;
   options.accessBits = target.accessBits;

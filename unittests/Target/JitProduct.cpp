@@ -16,27 +16,26 @@
 
 namespace updraft::test {
 
-static ProductTarget loopsOf(const CPUTarget &target) {
-  return {target.vectorBits, target.vectorRegisters(), target.maskRemainder};
-}
-
 std::vector<ProductShape> productShapes() {
   const CPUTarget host = CPUTarget::host();
-  std::vector<ProductShape> shapes{{"host", host, loopsOf(host)}};
+  std::vector<ProductShape> shapes{{"host", host, productTargetOf(host)}};
   for (unsigned bits : {128, 256, 512})
     for (unsigned registers : {16, 32}) {
       CPUTarget cpu = host;
       cpu.vectorBits = bits;
-      shapes.push_back({"bits" + std::to_string(bits) + "registers" + std::to_string(registers),
-                        cpu,
-                        {bits, registers, false}});
+      ProductTarget loops;
+      loops.vectorBits = bits;
+      loops.vectorRegisters = registers;
+      loops.interleaveBits = registers == 32 ? bits : 128;
+      shapes.push_back(
+          {"bits" + std::to_string(bits) + "registers" + std::to_string(registers), cpu, loops});
     }
   if (!llvm::StringRef(host.triple).starts_with("x86_64"))
     return shapes;
   for (const char *name : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
     const CPUTarget target = llvm::cantFail(CPUTarget::named(name));
     if (target.vectorBits <= host.vectorBits)
-      shapes.push_back({"v" + std::to_string(shapes.size() - 5), target, loopsOf(target)});
+      shapes.push_back({"v" + std::to_string(shapes.size() - 5), target, productTargetOf(target)});
   }
   return shapes;
 }

@@ -12,7 +12,8 @@ namespace updraft {
 struct ProductTarget {
   unsigned vectorBits = 128;
   unsigned vectorRegisters = 16;
-  bool maskRemainder = false; ///< has masked loads and stores
+  unsigned interleaveBits = 128; ///< of two vectors, that one instruction interleaves
+  bool maskRemainder = false;    ///< has masked loads and stores
 };
 
 /// The sizes of a product's tiles and blocks. They affect only its speed, never its bits.
@@ -28,6 +29,7 @@ struct ProductTiles {
   int64_t rowBlock;   ///< a multiple of `rows`
   int64_t colBlock;   ///< a multiple of `columns`
   int64_t depthBlock; ///< a multiple of `unroll`
+  unsigned group;     ///< elements that one instruction interleaves with those of another vector
   bool maskRemainder; ///< of copied tiles at the edge of a result, else one element at a time
   /// Elements of lhs are loaded as vectors and broadcast from their lanes, for instructions that
   /// multiply by a lane. Otherwise each element is loaded and broadcast.

@@ -29,9 +29,6 @@ struct CPUTarget {
   static llvm::Expected<CPUTarget> named(llvm::StringRef name);
   static std::vector<llvm::StringRef> names();
 
-  /// The vector registers that code can name.
-  unsigned vectorRegisters() const;
-
   /// Everything that affects the machine code, on one line: for cache keys.
   std::string key() const;
 };

@@ -8,6 +8,7 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
+#include "updraft/Conversion/Product.h"
 #include "updraft/Target/CPUTarget.h"
 #include "updraft/Target/GPUTarget.h"
 
@@ -19,6 +20,9 @@ void registerTargetDialects(mlir::DialectRegistry &registry);
 
 /// From `updraft.plan` to functions with loops over vectors of `target`'s width.
 void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target);
+
+/// Returns the properties of `target` that affect the loops of a matrix product.
+ProductTarget productTargetOf(const CPUTarget &target);
 
 /// From those functions to the LLVM dialect.
 void buildLLVMDialectPipeline(mlir::OpPassManager &manager);

@@ -15,6 +15,7 @@ ProductTiles ProductTiles::choose(mlir::Type compute, const ProductTarget &targe
   ProductTiles tiles{};
   tiles.lanes = std::max(1u, target.vectorBits / bits);
   tiles.unroll = hasManyRegisters ? 1 : 4;
+  tiles.group = std::max(1u, std::min(target.interleaveBits, target.vectorBits) / bits);
   tiles.maskRemainder = target.maskRemainder && tiles.lanes > 1;
   unsigned vectors = 2; // in a row of the tile
   if (target.vectorBits >= 256) {

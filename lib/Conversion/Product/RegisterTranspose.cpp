@@ -1,7 +1,7 @@
 //===- RegisterTranspose.cpp - Transposes blocks of elements in registers ---------------------===//
-// First within groups of 128 bits, where interleaving two vectors is one instruction on every
-// target, then blocks of whole groups. Each step has one shuffle for each vector. The code is a
-// function of the object, because it is long and has several callers.
+// First within groups of lanes, for which interleaving two vectors is one instruction, then blocks
+// of whole groups. Each step has one shuffle for each vector. The code is a function of the object,
+// because it is long and has several callers.
 
 #include "ProductCode.h"
 
@@ -12,7 +12,7 @@ namespace updraft {
 /// Returns the transpose of a square block, which has a vector for each row.
 static SmallVector<Value> transpose(ProductCode &code, SmallVector<Value> rows) {
   const size_t lanes = rows.size();
-  const size_t group = std::min<size_t>(lanes, 128 / code.compute.getIntOrFloatBitWidth());
+  const size_t group = code.tiles.group;
 
   // Interleaves a group's first half with its second half, log2(group) times. Each time, the number
   // of a row and that of a lane exchange one bit.
