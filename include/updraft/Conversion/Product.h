@@ -24,6 +24,7 @@ struct ProductTarget {
 struct ProductTiles {
   unsigned lanes;     ///< elements in a vector
   unsigned rows;      ///< of a tile
+  unsigned edgeRows;  ///< of the lower tiles that the last rows of a result are computed in
   unsigned columns;   ///< of a tile, a multiple of `lanes`
   unsigned unroll;    ///< elements of the depth in one iteration
   int64_t rowBlock;   ///< a multiple of `rows`
@@ -38,9 +39,9 @@ struct ProductTiles {
   /// Returns the sizes for a compute type.
   static ProductTiles choose(mlir::Type compute, const ProductTarget &target);
 
-  // The workspace has one tile, a block of lhs and a block of rhs. Parts begin at multiples of 64
+  // The workspace has one lower tile, a block of lhs and a block of rhs. Parts begin at multiples of 64
   // elements.
-  int64_t lhsOffset() const { return (rows * columns + 63) / 64 * 64; }
+  int64_t lhsOffset() const { return (edgeRows * columns + 63) / 64 * 64; }
   /// Leaves a vector after the block of lhs.
   int64_t rhsOffset() const { return (lhsOffset() + rowBlock * depthBlock + lanes + 63) / 64 * 64; }
   int64_t workspaceElements() const { return rhsOffset() + colBlock * depthBlock + lanes; }

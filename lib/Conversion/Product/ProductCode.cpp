@@ -146,7 +146,10 @@ void buildProductFunctions(OpBuilder &builder, StringRef name, Type compute,
     return function();
   };
   ProductParts parts;
-  parts.tile = build([&] { return buildTileFunction(code, product); });
+  parts.tile = build([&] { return buildTileFunction(code, product, tiles.rows); });
+  parts.edgeTile = parts.tile;
+  if (tiles.edgeRows != tiles.rows)
+    parts.edgeTile = build([&] { return buildTileFunction(code, product, tiles.edgeRows); });
   func::FuncOp transpose = build([&] { return buildTransposeFunction(code, product); });
   parts.packLhs =
       build([&] { return buildPackFunction(code, product + "_lhs", tiles.rows, transpose); });

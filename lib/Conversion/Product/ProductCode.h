@@ -64,9 +64,10 @@ public:
   const ProductTiles &tiles;
 };
 
-/// NAME_tile(lhs, rhs, depth, result, result_row, continues): computes one tile of the result from
-/// a panel of each operand. Starts from the partial result in memory if `continues`, else from 0.
-mlir::func::FuncOp buildTileFunction(ProductCode &code, llvm::StringRef name);
+/// NAME_tileN(lhs, rhs, depth, result, result_row, continues), with N the number of `rows`:
+/// computes the first rows of a tile from a panel of each operand. Starts from the partial result
+/// in memory if `continues`, else from 0.
+mlir::func::FuncOp buildTileFunction(ProductCode &code, llvm::StringRef name, unsigned rows);
 
 /// NAME_transpose(from, from_row, to, to_row, rows, blocks): transposes `blocks` square blocks next
 /// to each other, with as many rows as a vector has lanes, into blocks below each other. If there
@@ -86,7 +87,7 @@ mlir::func::FuncOp buildCopyFunction(ProductCode &code, llvm::StringRef name);
 
 /// NAME_product itself, which calls the functions above.
 struct ProductParts {
-  mlir::func::FuncOp tile, packLhs, packRhs, copy;
+  mlir::func::FuncOp tile, edgeTile, packLhs, packRhs, copy;
 };
 void buildProductFunction(ProductCode &code, llvm::StringRef name, ProductParts parts);
 

@@ -119,24 +119,45 @@ private:
     Value tileRows = code.constant(tiles.rows), tileColumns = code.constant(tiles.columns);
     Value validRows = code.smaller(code.subtract(block.rowCount, row), tileRows);
     Value validColumns = code.smaller(code.subtract(block.columnCount, column), tileColumns);
-    auto compute = [&](Value target, Value targetRow) {
-      func::CallOp::create(
-          code.builder, code.loc, parts.tile,
-          {lhsPanel, rhsPanel, block.depthCount, target, targetRow, block.continues});
-    };
+    Value hasColumns = code.isEqual(validColumns, tileColumns);
+    Value isWhole = code.both(hasColumns, code.isEqual(validRows, tileRows));
+    code.branch(
+        isWhole, [&] { compute(parts.tile, block, lhsPanel, rhsPanel, target, resultRow); },
+        [&] {
+          Value edgeRows = code.constant(tiles.edgeRows);
+          code.loop(code.constant(0), validRows, tiles.edgeRows, {lhsPanel, target},
+                    {edgeRows, code.multiply(resultRow, edgeRows)},
+                    [&](Value first, ValueRange addresses) {
+                      Value count = code.smaller(code.subtract(validRows, first), edgeRows);
+                      edgeTile(block, addresses[0], rhsPanel, addresses[1], count, validColumns);
+                    });
+        });
+  }
+
+  /// Computes a lower tile, of which `rows` and `columns` are stored.
+  void edgeTile(const Block &block, Value lhsPanel, Value rhsPanel, Value target, Value rows,
+                Value columns) {
+    Value tileColumns = code.constant(tiles.columns);
     auto copy = [&](Value from, Value fromRow, Value to, Value toRow) {
       func::CallOp::create(code.builder, code.loc, parts.copy,
-                           {from, fromRow, to, toRow, validRows, validColumns});
+                           {from, fromRow, to, toRow, rows, columns});
     };
-    Value isWhole =
-        code.both(code.isEqual(validRows, tileRows), code.isEqual(validColumns, tileColumns));
+    Value isWhole = code.both(code.isEqual(columns, tileColumns),
+                              code.isEqual(rows, code.constant(tiles.edgeRows)));
     code.branch(
-        isWhole, [&] { compute(target, resultRow); },
+        isWhole, [&] { compute(parts.edgeTile, block, lhsPanel, rhsPanel, target, resultRow); },
         [&] {
           code.branch(block.continues, [&] { copy(target, resultRow, scratch, tileColumns); });
-          compute(scratch, tileColumns);
+          compute(parts.edgeTile, block, lhsPanel, rhsPanel, scratch, tileColumns);
           copy(scratch, tileColumns, target, resultRow);
         });
+  }
+
+  void compute(func::FuncOp function, const Block &block, Value lhsPanel, Value rhsPanel,
+               Value target, Value targetRow) {
+    func::CallOp::create(
+        code.builder, code.loc, function,
+        {lhsPanel, rhsPanel, block.depthCount, target, targetRow, block.continues});
   }
 
   ProductCode &code;

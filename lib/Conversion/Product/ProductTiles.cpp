@@ -30,6 +30,8 @@ ProductTiles ProductTiles::choose(mlir::Type compute, const ProductTarget &targe
     // around them costs nothing, but unrolled calls would take long to compile.
     tiles.unroll = 1;
   }
+  // Lower tiles would have too few sums to keep the units for fused multiply-adds busy.
+  tiles.edgeRows = hasManyRegisters ? 4 : tiles.rows;
   tiles.columns = vectors * tiles.lanes;
 
   // A panel of rhs is read from the first-level cache, a block of lhs from the second and a block

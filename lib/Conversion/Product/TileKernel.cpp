@@ -17,12 +17,12 @@ namespace {
 
 class TileKernel {
 public:
-  explicit TileKernel(ProductCode &code)
-      : code(code), tiles(code.tiles), vectors(tiles.columns / tiles.lanes) {}
+  TileKernel(ProductCode &code, unsigned rows)
+      : code(code), tiles(code.tiles), rows(rows), vectors(tiles.columns / tiles.lanes) {}
 
   void build(ValueRange arguments) {
     Value result = arguments[3], resultRow = arguments[4];
-    prefetch(code.at(result, code.multiply(resultRow, code.constant(tiles.rows))), resultRow);
+    prefetch(code.at(result, code.multiply(resultRow, code.constant(rows))), resultRow);
     SmallVector<Value> carried{arguments[0], arguments[1]};
     llvm::append_range(carried, firstSums(result, resultRow, arguments[5]));
     Value depth = arguments[2];
@@ -40,7 +40,7 @@ private:
   void prefetch(Value result, Value resultRow) {
     constexpr uint32_t toWrite = 1, keepInAllCaches = 3, isData = 1;
     const unsigned lineElements = 64 / elementBytes(code.compute);
-    for (unsigned row = 0; row < tiles.rows; ++row) {
+    for (unsigned row = 0; row < rows; ++row) {
       for (unsigned column = 0; column < tiles.columns; column += lineElements)
         LLVM::Prefetch::create(code.builder, code.loc, code.at(result, column), toWrite,
                                keepInAllCaches, isData);
@@ -50,7 +50,7 @@ private:
 
   SmallVector<Value> firstSums(Value result, Value resultRow, Value continues) {
     OpBuilder::InsertionGuard guard(code.builder);
-    SmallVector<Type> types(tiles.rows * vectors, VectorType::get(tiles.lanes, code.compute));
+    SmallVector<Type> types(rows * vectors, VectorType::get(tiles.lanes, code.compute));
     auto branch =
         scf::IfOp::create(code.builder, code.loc, types, continues, /*withElseRegion=*/true);
     code.builder.setInsertionPointToStart(branch.elseBlock());
@@ -58,7 +58,7 @@ private:
     scf::YieldOp::create(code.builder, code.loc, zeros);
     code.builder.setInsertionPointToStart(branch.thenBlock());
     SmallVector<Value> loaded;
-    for (unsigned row = 0; row < tiles.rows; ++row) {
+    for (unsigned row = 0; row < rows; ++row) {
       for (unsigned vector = 0; vector < vectors; ++vector)
         loaded.push_back(code.load(code.at(result, vector * tiles.lanes), tiles.lanes));
       result = code.at(result, resultRow);
@@ -68,7 +68,7 @@ private:
   }
 
   void storeSums(ValueRange sums, Value result, Value resultRow) {
-    for (unsigned row = 0; row < tiles.rows; ++row) {
+    for (unsigned row = 0; row < rows; ++row) {
       for (unsigned vector = 0; vector < vectors; ++vector)
         code.store(sums[row * vectors + vector], code.at(result, vector * tiles.lanes));
       result = code.at(result, resultRow);
@@ -96,7 +96,7 @@ private:
     for (unsigned vector = 0; vector < vectors; ++vector)
       columns.push_back(code.load(code.at(rhs, vector * tiles.lanes), tiles.lanes));
     Value lanes;
-    for (unsigned row = 0; row < tiles.rows; ++row) {
+    for (unsigned row = 0; row < rows; ++row) {
       Value factor = tiles.loadsLanes ? laneOf(lhs, row, lanes) : elementOf(lhs, row);
       // `vector.fma` may be rounded twice.
       for (unsigned vector = 0; vector < vectors; ++vector) {
@@ -121,17 +121,18 @@ private:
 
   ProductCode &code;
   const ProductTiles &tiles;
+  unsigned rows;
   unsigned vectors; ///< in a row of the tile
 };
 
 } // namespace
 
-func::FuncOp buildTileFunction(ProductCode &code, StringRef name) {
+func::FuncOp buildTileFunction(ProductCode &code, StringRef name, unsigned rows) {
   auto function = code.startFunction(
-      name + "_tile",
+      name + "_tile" + Twine(rows),
       {code.pointer, code.pointer, code.i64, code.pointer, code.i64, code.builder.getI1Type()},
       {"lhs", "rhs", "depth", "result", "result_row", "continues"});
-  TileKernel(code).build(function.getArguments());
+  TileKernel(code, rows).build(function.getArguments());
   return function;
 }
 
