@@ -144,14 +144,16 @@ typedef struct upd_product {
 /* Computes a product. Element (i, j) starts at +0, and for each k from 0 up becomes
  * fma(lhs(i, k), rhs(k, j), element), rounded once to the compute type. So its bits depend neither
  * on the target nor on the rows and columns that are computed in the same call: threads may each
- * compute a part of the result. Only the payload and sign of a NaN may differ. */
+ * compute a part of the result. Only the payload and sign of a NaN may differ. On a CPU without
+ * fused multiply-adds, the function calls fma or fmaf of the C library. An object file that has
+ * products under a name N has the functions N_product and N_mirror. */
 typedef void (*upd_product_function)(const upd_product *product);
 
 /* Copies a part of a matrix across its diagonal: for begin <= i < end and j < i, element (j, i)
  * becomes element (i, j). Element (i, j) is at matrix[i * row_distance + j] and aligned to an
- * element. row_distance is in elements, and at least `end` if end > begin. Threads may each copy
- * other rows of the same matrix. A call also stores elements with begin <= i, j < end without
- * changing them; it accesses no others. `matrix` may be null if end <= 1. */
+ * element. `begin` is at least 0; row_distance is in elements, and at least `end`. Threads may each
+ * copy other rows of the same matrix: a call reads elements with begin <= i < end and j < end, and
+ * writes only those with i < j and begin <= j < end. `matrix` may be null if end <= 1. */
 typedef void (*upd_mirror_function)(void *matrix, int64_t row_distance, int64_t begin, int64_t end);
 
 #ifdef __cplusplus

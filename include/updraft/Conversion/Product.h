@@ -12,8 +12,9 @@ namespace updraft {
 struct ProductTarget {
   unsigned vectorBits = 128;
   unsigned vectorRegisters = 16;
-  unsigned interleaveBits = 128; ///< of two vectors, that one instruction interleaves
-  bool maskRemainder = false;    ///< has masked loads and stores
+  /// The size of the parts in which one instruction interleaves two vectors.
+  unsigned interleaveBits = 128;
+  bool maskRemainder = false; ///< has masked loads and stores
 };
 
 /// The sizes of a product's tiles and blocks. They affect only its speed, never its bits.
@@ -22,27 +23,26 @@ struct ProductTarget {
 /// are copied to the workspace, in panels as wide as a tile, so that a tile reads consecutive
 /// memory.
 struct ProductTiles {
-  unsigned lanes;     ///< elements in a vector
+  unsigned lanes;     ///< elements in a vector, at least 2
   unsigned rows;      ///< of a tile
-  unsigned edgeRows;  ///< of the lower tiles that the last rows of a result are computed in
+  unsigned edgeRows;  ///< of the lower tiles at the edge of a result
   unsigned columns;   ///< of a tile, a multiple of `lanes`
   unsigned unroll;    ///< elements of the depth in one iteration
   int64_t rowBlock;   ///< a multiple of `rows`
   int64_t colBlock;   ///< a multiple of `columns`
   int64_t depthBlock; ///< a multiple of `unroll`
-  unsigned group;     ///< elements that one instruction interleaves with those of another vector
-  bool maskRemainder; ///< of copied tiles at the edge of a result, else one element at a time
-  /// Elements of lhs are loaded as vectors and broadcast from their lanes, for instructions that
-  /// multiply by a lane. Otherwise each element is loaded and broadcast.
+  unsigned group;     ///< elements in each part of a vector that is interleaved on its own
+  bool maskRemainder; ///< copies the last columns of a result as a masked vector
+  /// Loads elements of lhs as vectors, for instructions that multiply by one lane of a vector.
+  /// Otherwise loads and broadcasts each element.
   bool loadsLanes;
 
-  /// Returns the sizes for a compute type.
+  /// Returns the sizes for f32 or f64, and vectors of at least 128 bits.
   static ProductTiles choose(mlir::Type compute, const ProductTarget &target);
 
-  // The workspace has one lower tile, a block of lhs and a block of rhs. Parts begin at multiples of 64
-  // elements.
+  // The workspace has one lower tile, a block of lhs and a block of rhs. A vector is left after
+  // each block, because transposed panels are stored as whole vectors.
   int64_t lhsOffset() const { return (edgeRows * columns + 63) / 64 * 64; }
-  /// Leaves a vector after the block of lhs.
   int64_t rhsOffset() const { return (lhsOffset() + rowBlock * depthBlock + lanes + 63) / 64 * 64; }
   int64_t workspaceElements() const { return rhsOffset() + colBlock * depthBlock + lanes; }
 };

@@ -5,6 +5,7 @@
 #include "updraft-c/kernel.h"
 #include "updraft/Conversion/Product.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace updraft {
@@ -13,10 +14,11 @@ ProductTiles ProductTiles::choose(mlir::Type compute, const ProductTarget &targe
   const unsigned bits = compute.getIntOrFloatBitWidth();
   const bool hasManyRegisters = target.vectorRegisters >= 32;
   ProductTiles tiles{};
-  tiles.lanes = std::max(1u, target.vectorBits / bits);
+  assert(target.vectorBits >= 128);
+  tiles.lanes = target.vectorBits / bits;
   tiles.unroll = hasManyRegisters ? 1 : 4;
-  tiles.group = std::max(1u, std::min(target.interleaveBits, target.vectorBits) / bits);
-  tiles.maskRemainder = target.maskRemainder && tiles.lanes > 1;
+  tiles.group = std::min(target.interleaveBits, target.vectorBits) / bits;
+  tiles.maskRemainder = target.maskRemainder;
   unsigned vectors = 2; // in a row of the tile
   if (target.vectorBits >= 256) {
     tiles.rows = hasManyRegisters ? 12 : 6;
@@ -26,11 +28,11 @@ ProductTiles ProductTiles::choose(mlir::Type compute, const ProductTarget &targe
     tiles.loadsLanes = true;
   } else {
     tiles.rows = 4;
-    // Without instructions for it, each lane of a fused multiply-add is a call. Then the loop
-    // around them costs nothing, but unrolled calls would take long to compile.
+    // These CPUs may call a function for each lane of a fused multiply-add. Unrolled calls would
+    // gain nothing and take long to compile.
     tiles.unroll = 1;
   }
-  // Lower tiles would have too few sums to keep the units for fused multiply-adds busy.
+  // With few registers, a lower tile would have too few sums to keep the CPU's units busy.
   tiles.edgeRows = hasManyRegisters ? 4 : tiles.rows;
   tiles.columns = vectors * tiles.lanes;
 

@@ -98,7 +98,7 @@ private:
     Value lanes;
     for (unsigned row = 0; row < rows; ++row) {
       Value factor = tiles.loadsLanes ? laneOf(lhs, row, lanes) : elementOf(lhs, row);
-      // `vector.fma` may be rounded twice.
+      // LLVM may round `vector.fma` twice.
       for (unsigned vector = 0; vector < vectors; ++vector) {
         Value &sum = sums[row * vectors + vector];
         sum = math::FmaOp::create(code.builder, code.loc, factor, columns[vector], sum);
