@@ -47,6 +47,8 @@ struct JitProduct::Process {
 static ProductTiles tilesOf(const ProductShape &shape, mlir::Type compute, bool smallBlocks) {
   ProductTiles tiles = ProductTiles::choose(compute, shape.loops);
   if (smallBlocks) {
+    tiles.edgeRows = 2;
+    tiles.unroll = 2;
     tiles.rowBlock = 2 * tiles.rows;
     tiles.colBlock = 2 * tiles.columns;
     tiles.depthBlock = 2 * tiles.unroll;

@@ -27,7 +27,8 @@ std::vector<ProductShape> productShapes();
 class JitProduct {
 public:
   /// Compiles the functions for f32, or f64 if `isDouble`. A failure fails the test, and makes the
-  /// functions null. With `smallBlocks`, a block is a few tiles.
+  /// functions null. With `smallBlocks`, blocks have few tiles, and these are unrolled and cut
+  /// differently.
   JitProduct(const ProductShape &shape, bool isDouble, bool smallBlocks = false);
   ~JitProduct();
 

@@ -25,7 +25,7 @@ struct ProductTarget {
 struct ProductTiles {
   unsigned lanes;     ///< elements in a vector, at least 2
   unsigned rows;      ///< of a tile
-  unsigned edgeRows;  ///< of the lower tiles at the edge of a result
+  unsigned edgeRows;  ///< of the lower tiles at the edge of a result; divides `rows`
   unsigned columns;   ///< of a tile, a multiple of `lanes`
   unsigned unroll;    ///< elements of the depth in one iteration
   int64_t rowBlock;   ///< a multiple of `rows`
