@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <random>
@@ -22,7 +21,7 @@ namespace {
 template <typename Real> bool haveSameBits(Real left, Real right) {
   if (std::isnan(left) || std::isnan(right))
     return std::isnan(left) && std::isnan(right);
-  return std::memcmp(&left, &right, sizeof(Real)) == 0;
+  return left == right && std::signbit(left) == std::signbit(right);
 }
 
 template <typename Real> class Products {
