@@ -117,7 +117,9 @@ def classes():
     constructors = importlib.import_module("updraft.shipped_constructor")
     for name in sorted(updraft.shipped_rules(), key=str.lower):
         source, equation, *_ = constructors.comment(shipped.require_path(name))
-        text = "\n".join([textwrap.fill(" ".join(source.split()), 92), "", equation, '"""'])
+        # Titles have words with hyphens; a line break inside one would read as a blank.
+        beginning = textwrap.fill(" ".join(source.split()), 92, break_on_hyphens=False)
+        text = "\n".join([beginning, "", equation, '"""'])
         yield f'\nclass {name}({"_" + name if name in TORCH else BASE[1]}):\n    """'
         yield textwrap.indent(text, "    ").removeprefix("    ") + "\n\n"
         if name in TORCH:
