@@ -127,5 +127,7 @@ WORKS = [
     Work("schedule_free_sgd", {"lr": 0.5}),
     Work("schedule_free_adamw", {"lr": 2.5e-3}),
     Work("prodigy"),
+    Work("stable_adamw", {"lr": 1e-3}),
+    Work("adamc", {"lr": 1e-3}),
     Work("sophia", {"lr": 1e-3, "weight_decay": 0.01}),
 ]

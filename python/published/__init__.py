@@ -4,6 +4,7 @@ Transcriptions of the published equations, operation by operation. Tests compare
 the same names with them. They run in any dtype.
 """
 
+from .adam_variants import AdamC, StableAdamW
 from .layerwise import LAMB, LARS, NovoGrad
 from .moments import MARS, AdaBelief, Adan, AdEMAMix, QHAdam, Sophia, Yogi
 from .momentum import QHM, Lion, Signum
@@ -14,6 +15,7 @@ from .schedule_free import ScheduleFreeAdamW, ScheduleFreeSGD
 # By the name of the rule's file.
 OPTIMIZERS = {
     "adabelief": AdaBelief,
+    "adamc": AdamC,
     "adan": Adan,
     "ademamix": AdEMAMix,
     "lamb": LAMB,
@@ -29,6 +31,7 @@ OPTIMIZERS = {
     "schedule_free_sgd": ScheduleFreeSGD,
     "signum": Signum,
     "sophia": Sophia,
+    "stable_adamw": StableAdamW,
     "yogi": Yogi,
 }
 

@@ -36,6 +36,11 @@ OPTIONS = {
         {"lr": 0.05, "beta1": 0.8, "beta2": 0.99, "eps": 1e-6},
         {"weight_decay": 0.1, "amsgrad": True},
     ],
+    "adamc": [
+        {},
+        {"lr": 0.05, "max_lr": 0.1, "weight_decay": 0.1},
+        {"lr": 0.05, "max_lr": 0.1, "weight_decay": 0.1, "normalized": False},
+    ],
     "adan": [{}, {"weight_decay": 0.1}, {"weight_decay": 0.1, "no_prox": True, "beta2": 0.7}],
     "ademamix": [
         {},
@@ -72,6 +77,11 @@ OPTIONS = {
     "schedule_free_sgd": [{}, {"lr": 0.1, "warmup_steps": 7, "weight_decay": 0.1}],
     "signum": [{}, {"momentum": 0.0}, {"lr": 0.01, "weight_decay": 0.1}],
     "sophia": [{}, {"lr": 0.01, "gamma": 0.5, "weight_decay": 0.0}],
+    "stable_adamw": [
+        {},
+        {"lr": 0.05, "beta1": 0.8, "beta2": 0.999, "weight_decay": 0.1},
+        {"eps": 0.5, "beta2": 0.9},
+    ],
     "yogi": [{}, {"bias_correction": False}, {"weight_decay": 0.1, "beta2": 0.9}],
 }
 

@@ -55,6 +55,8 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"adafactor", "adafactor", {}, "", ""},
       {"schedule-free-sgd", "schedule_free_sgd", {}, "", ""},
       {"schedule-free-adamw", "schedule_free_adamw", {}, "", ""},
+      {"stable-adamw", "stable_adamw", {}, "", ""},
+      {"adamc", "adamc", {}, "", ""},
       {"sophia", "sophia", {}, "", ""}};
   return optimizers;
 }

@@ -42,6 +42,8 @@ _MEANINGS = {
     "warmup_steps": "number of steps until the learning rate reaches its value",
     "buffered": "whether there is a buffer; derived from the momentum",
     "bias_correction": "whether to correct the bias of the moments",
+    "max_lr": "largest learning rate of the schedule",
+    "normalized": "whether a normalization follows; if not, the decay is AdamW's",
     "storage": "storage types of states that are not stored like the parameter, by their names",
     "numerics": '"ieee", "torch" or "fast"',
     "seed": "seed of the rule's random numbers",
