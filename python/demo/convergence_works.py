@@ -128,6 +128,9 @@ WORKS = [
     Work("schedule_free_adamw", {"lr": 2.5e-3}),
     Work("prodigy"),
     Work("stable_adamw", {"lr": 1e-3}),
+    Work("adopt", {"lr": 1e-3}),
+    Work("laprop", {"lr": 1e-3}),
+    Work("grams", {"lr": 1e-3}),
     Work("adamc", {"lr": 1e-3}),
     Work("sophia", {"lr": 1e-3, "weight_decay": 0.01}),
 ]

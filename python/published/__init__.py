@@ -4,7 +4,7 @@ Transcriptions of the published equations, operation by operation. Tests compare
 the same names with them. They run in any dtype.
 """
 
-from .adam_variants import AdamC, StableAdamW
+from .adam_variants import ADOPT, AdamC, Grams, LaProp, StableAdamW
 from .layerwise import LAMB, LARS, NovoGrad
 from .moments import MARS, AdaBelief, Adan, AdEMAMix, QHAdam, Sophia, Yogi
 from .momentum import QHM, Lion, Signum
@@ -18,7 +18,10 @@ OPTIMIZERS = {
     "adamc": AdamC,
     "adan": Adan,
     "ademamix": AdEMAMix,
+    "adopt": ADOPT,
+    "grams": Grams,
     "lamb": LAMB,
+    "laprop": LaProp,
     "lars": LARS,
     "lion": Lion,
     "mars": MARS,

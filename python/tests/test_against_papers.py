@@ -47,6 +47,18 @@ OPTIONS = {
         {"alpha_warmup": 8, "beta3_warmup": 12, "weight_decay": 0.1},
         {"alpha": 5.0, "beta3": 0.99},
     ],
+    "adopt": [
+        {},
+        {"lr": 0.05, "beta1": 0.8, "beta2": 0.9, "eps": 0.5},
+        {"weight_decay": 0.1, "clipped": False},
+        {"weight_decay": 0.1, "decoupled_weight_decay": True, "lr": 0.1},
+    ],
+    "grams": [{}, {"lr": 0.05, "weight_decay": 0.1}, {"bias_correction": False, "beta2": 0.9}],
+    "laprop": [
+        {},
+        {"lr": 0.05, "beta1": 0.8, "beta2": 0.9, "eps": 1e-3},
+        {"weight_decay": 0.01, "amsgrad": True},
+    ],
     "lion": [{}, {"lr": 0.01, "beta1": 0.8, "beta2": 0.95}, {"weight_decay": 0.1}],
     "lamb": [{}, {"lr": 0.05, "weight_decay": 0.1}],
     "lars": [{}, {"lr": 1.0, "trust_coefficient": 0.02, "weight_decay": 0.0}],

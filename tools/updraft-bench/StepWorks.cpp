@@ -56,6 +56,9 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"schedule-free-sgd", "schedule_free_sgd", {}, "", ""},
       {"schedule-free-adamw", "schedule_free_adamw", {}, "", ""},
       {"stable-adamw", "stable_adamw", {}, "", ""},
+      {"adopt", "adopt", {}, "", ""},
+      {"laprop", "laprop", {}, "", ""},
+      {"grams", "grams", {}, "", ""},
       {"adamc", "adamc", {}, "", ""},
       {"sophia", "sophia", {}, "", ""}};
   return optimizers;

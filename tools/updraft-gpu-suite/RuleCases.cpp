@@ -35,6 +35,8 @@ constexpr Variant variants[] = {
     {"asgd", "t0=2"},
     {"schedule_free_sgd", "warmup_steps=3"},
     {"schedule_free_adamw", "warmup_steps=3"},
+    {"adopt", "weight_decay=0.05 decoupled_weight_decay=true"},
+    {"laprop", "amsgrad=true"},
     {"adamc", "normalized=false"},
     {"adamw", "", "clip_by_global_norm(max_norm = 1) |> AdamW"},
     {"sgd", "momentum=0.9", "add_noise |> SGD"},

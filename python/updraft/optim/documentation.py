@@ -28,7 +28,8 @@ _MEANINGS = {
     "no_prox": "whether to decay like AdamW instead of by a proximal step",
     "trust_coefficient": "length of a step in relation to the norm of the parameter",
     "gamma": "scale of the correction in MARS, of the Hessian in Sophia",
-    "clipped": "whether to clip the corrected gradient to a norm of 1",
+    "clipped": "whether to clip: MARS the norm of the corrected gradient, ADOPT the elements of "
+    "the normalized one",
     "d0": "first estimate of the distance to the solution",
     "d_coef": "factor of the estimate",
     "growth_rate": "largest factor by which the estimate may grow in a step",
