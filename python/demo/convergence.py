@@ -24,6 +24,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Mean over the seeds; one digit of the test set is 0.28 points.
 TOLERANCE = 0.5
 HESSIAN_EVERY = 10
+# The hyperparameter that weighs the average in the point where gradients are taken.
+WEIGHT_OF_AVERAGE = {
+    "schedule_free_sgd": "momentum",
+    "schedule_free_adamw": "beta1",
+    "gpa_adamw": "train_interp_coeff",
+}
 
 
 @dataclasses.dataclass
@@ -100,9 +106,10 @@ def use_average(side, work):
             if name in states:
                 param.data.copy_(torch.as_tensor(states[name]))
         if "z" in states and "x" not in states:
-            beta = work.settings.get("momentum", work.settings.get("beta1", 0.9))
+            settings = published.OPTIMIZERS[work.rule].defaults_of_rule | work.settings
+            weight = settings[WEIGHT_OF_AVERAGE[work.rule]]
             z = torch.as_tensor(states["z"])
-            param.data.add_((z - param.data) * (1 - 1 / beta))
+            param.data.add_((z - param.data) * (1 - 1 / weight))
 
 
 def train(work, side, data, epochs, seed):
@@ -130,7 +137,7 @@ def compare(work, data, epochs, seeds):
         theirs.append(their_accuracy)
         first = slice(0, 45)  # an epoch: later, training has amplified every rounding
         apart = numpy.abs(numpy.array(our_losses[first]) - numpy.array(their_losses[first]))
-        difference = max(difference, float(apart.max()))
+        difference = float(numpy.maximum(difference, apart.max()))  # NaN if a loss is
     optimizer = type(work.counterpart([torch.nn.Parameter(torch.zeros(1))]))
     origin = "paper" if issubclass(optimizer, published.base.Published) else "torch.optim"
     return {

@@ -132,5 +132,6 @@ WORKS = [
     Work("laprop", {"lr": 1e-3}),
     Work("grams", {"lr": 1e-3}),
     Work("adamc", {"lr": 1e-3}),
+    Work("gpa_adamw", {"lr": 2e-3, "eval_interp_coeff": 0.98}),
     Work("sophia", {"lr": 1e-3, "weight_decay": 0.01}),
 ]

@@ -10,7 +10,7 @@ from .moments import MARS, AdaBelief, Adan, AdEMAMix, QHAdam, Sophia, Yogi
 from .momentum import QHM, Lion, Signum
 from .prodigy import Prodigy
 from .rowwise import RowwiseAdagrad
-from .schedule_free import ScheduleFreeAdamW, ScheduleFreeSGD
+from .schedule_free import GPAAdamW, ScheduleFreeAdamW, ScheduleFreeSGD
 
 # By the name of the rule's file.
 OPTIMIZERS = {
@@ -19,6 +19,7 @@ OPTIMIZERS = {
     "adan": Adan,
     "ademamix": AdEMAMix,
     "adopt": ADOPT,
+    "gpa_adamw": GPAAdamW,
     "grams": Grams,
     "lamb": LAMB,
     "laprop": LaProp,

@@ -53,6 +53,11 @@ OPTIONS = {
         {"weight_decay": 0.1, "clipped": False},
         {"weight_decay": 0.1, "decoupled_weight_decay": True, "lr": 0.1},
     ],
+    "gpa_adamw": [
+        {},
+        {"lr": 0.01, "eval_interp_coeff": 0.9, "weight_decay": 0.1},
+        {"lr": 0.01, "train_interp_coeff": 0.9, "weight_decay": 0.1, "use_wd_on_y": True},
+    ],
     "grams": [{}, {"lr": 0.05, "weight_decay": 0.1}, {"bias_correction": False, "beta2": 0.9}],
     "laprop": [
         {},

@@ -60,6 +60,7 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"laprop", "laprop", {}, "", ""},
       {"grams", "grams", {}, "", ""},
       {"adamc", "adamc", {}, "", ""},
+      {"gpa-adamw", "gpa_adamw", {}, "", ""},
       {"sophia", "sophia", {}, "", ""}};
   return optimizers;
 }

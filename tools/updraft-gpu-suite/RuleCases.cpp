@@ -38,6 +38,7 @@ constexpr Variant variants[] = {
     {"adopt", "weight_decay=0.05 decoupled_weight_decay=true"},
     {"laprop", "amsgrad=true"},
     {"adamc", "normalized=false"},
+    {"gpa_adamw", "weight_decay=0.05 eval_interp_coeff=0.9"},
     {"adamw", "", "clip_by_global_norm(max_norm = 1) |> AdamW"},
     {"sgd", "momentum=0.9", "add_noise |> SGD"},
     {"adamw", "", "accumulate(every = 2) |> AdamW"},
