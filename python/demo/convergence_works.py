@@ -133,5 +133,7 @@ WORKS = [
     Work("grams", {"lr": 1e-3}),
     Work("adamc", {"lr": 1e-3}),
     Work("gpa_adamw", {"lr": 2e-3, "eval_interp_coeff": 0.98}),
+    # With the default of 0.1, the first step would forget the initial weights.
+    Work("ftrl", {"lr": 1e-2, "initial_accumulator_value": 0}),
     Work("sophia", {"lr": 1e-3, "weight_decay": 0.01}),
 ]

@@ -9,6 +9,7 @@ from .layerwise import LAMB, LARS, NovoGrad
 from .moments import MARS, AdaBelief, Adan, AdEMAMix, QHAdam, Sophia, Yogi
 from .momentum import QHM, Lion, Signum
 from .prodigy import Prodigy
+from .proximal import FTRL
 from .rowwise import RowwiseAdagrad
 from .schedule_free import GPAAdamW, ScheduleFreeAdamW, ScheduleFreeSGD
 
@@ -19,6 +20,7 @@ OPTIMIZERS = {
     "adan": Adan,
     "ademamix": AdEMAMix,
     "adopt": ADOPT,
+    "ftrl": FTRL,
     "gpa_adamw": GPAAdamW,
     "grams": Grams,
     "lamb": LAMB,

@@ -53,6 +53,12 @@ OPTIONS = {
         {"weight_decay": 0.1, "clipped": False},
         {"weight_decay": 0.1, "decoupled_weight_decay": True, "lr": 0.1},
     ],
+    "ftrl": [
+        {},
+        {"lr": 0.1, "l1": 3.0, "l2": 0.1, "beta": 1.0},
+        {"lr": 0.1, "lr_power": -0.7, "initial_accumulator_value": 0.0, "l1": 0.1},
+        {"lr_power": 0.0, "beta": 0.5},
+    ],
     "gpa_adamw": [
         {},
         {"lr": 0.01, "eval_interp_coeff": 0.9, "weight_decay": 0.1},

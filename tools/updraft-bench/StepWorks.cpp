@@ -61,6 +61,7 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"grams", "grams", {}, "", ""},
       {"adamc", "adamc", {}, "", ""},
       {"gpa-adamw", "gpa_adamw", {}, "", ""},
+      {"ftrl", "ftrl", {}, "", ""},
       {"sophia", "sophia", {}, "", ""}};
   return optimizers;
 }

@@ -39,6 +39,7 @@ constexpr Variant variants[] = {
     {"laprop", "amsgrad=true"},
     {"adamc", "normalized=false"},
     {"gpa_adamw", "weight_decay=0.05 eval_interp_coeff=0.9"},
+    {"ftrl", "lr_power=-0.6 l1=0.5"},
     {"adamw", "", "clip_by_global_norm(max_norm = 1) |> AdamW"},
     {"sgd", "momentum=0.9", "add_noise |> SGD"},
     {"adamw", "", "accumulate(every = 2) |> AdamW"},
