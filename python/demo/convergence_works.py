@@ -135,5 +135,7 @@ WORKS = [
     Work("gpa_adamw", {"lr": 2e-3, "eval_interp_coeff": 0.98}),
     # With the default of 0.1, the first step would forget the initial weights.
     Work("ftrl", {"lr": 1e-2, "initial_accumulator_value": 0}),
+    Work("came", {"lr": 1e-3}),
+    Work("adam_mini", {"lr": 1e-3}),
     Work("sophia", {"lr": 1e-3, "weight_decay": 0.01}),
 ]

@@ -5,6 +5,7 @@ the same names with them. They run in any dtype.
 """
 
 from .adam_variants import ADOPT, AdamC, Grams, LaProp, StableAdamW
+from .factored import CAME, AdamMini
 from .layerwise import LAMB, LARS, NovoGrad
 from .moments import MARS, AdaBelief, Adan, AdEMAMix, QHAdam, Sophia, Yogi
 from .momentum import QHM, Lion, Signum
@@ -16,10 +17,12 @@ from .schedule_free import GPAAdamW, ScheduleFreeAdamW, ScheduleFreeSGD
 # By the name of the rule's file.
 OPTIMIZERS = {
     "adabelief": AdaBelief,
+    "adam_mini": AdamMini,
     "adamc": AdamC,
     "adan": Adan,
     "ademamix": AdEMAMix,
     "adopt": ADOPT,
+    "came": CAME,
     "ftrl": FTRL,
     "gpa_adamw": GPAAdamW,
     "grams": Grams,

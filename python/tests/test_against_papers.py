@@ -36,6 +36,12 @@ OPTIONS = {
         {"lr": 0.05, "beta1": 0.8, "beta2": 0.99, "eps": 1e-6},
         {"weight_decay": 0.1, "amsgrad": True},
     ],
+    "adam_mini": [
+        {},
+        {"weight_decay": 0.1, "lr": 0.01},
+        {"block": "batch", "weight_decay": 0.1},
+        {"block": "tensor", "beta2": 0.9},
+    ],
     "adamc": [
         {},
         {"lr": 0.05, "max_lr": 0.1, "weight_decay": 0.1},
@@ -53,6 +59,7 @@ OPTIONS = {
         {"weight_decay": 0.1, "clipped": False},
         {"weight_decay": 0.1, "decoupled_weight_decay": True, "lr": 0.1},
     ],
+    "came": [{}, {"lr": 0.01, "weight_decay": 0.1}, {"clip_threshold": 0.5, "beta3": 0.9}],
     "ftrl": [
         {},
         {"lr": 0.1, "l1": 3.0, "l2": 0.1, "beta": 1.0},

@@ -99,15 +99,33 @@ def by_group_size(param, grad, lr=0.1):
 REDUCING = [
     "Adafactor",
     "AdaBelief",
+    "AdamMini",
+    "CAME",
     "LAMB",
     "LARS",
     "NovoGrad",
     "Prodigy",
     "RowwiseAdagrad",
+    "StableAdamW",
     CLIPPED_SGD,
     by_sizes,
     by_group_size,
 ]
+
+
+# States with a value for each parameter, row or column. They may have the parameter's shape: if its
+# extent is 1 there.
+OVER_PART = (
+    "step",
+    "row_var",
+    "col_var",
+    "sum",
+    "vmean",
+    "exp_avg_sq_row",
+    "exp_avg_sq_col",
+    "exp_avg_res_row",
+    "exp_avg_res_col",
+)
 
 
 def reduce_over_parts(mesh, rule, kind):
@@ -137,7 +155,7 @@ def reduce_over_parts(mesh, rule, kind):
         for name, value in theirs.items():
             other = ours[name]
             assert (other.shape, other.dtype) == (value.shape, value.dtype), name
-            if value.shape == single.shape and name not in ("step", "row_var", "col_var", "sum"):
+            if value.shape == single.shape and name not in OVER_PART:
                 assert other.placements == param.placements, name
             elif value.dim() != 0:
                 assert all(placement.is_replicate() for placement in other.placements), name

@@ -62,6 +62,8 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"adamc", "adamc", {}, "", ""},
       {"gpa-adamw", "gpa_adamw", {}, "", ""},
       {"ftrl", "ftrl", {}, "", ""},
+      {"came", "came", {}, "", ""},
+      {"adam-mini", "adam_mini", {}, "", ""},
       {"sophia", "sophia", {}, "", ""}};
   return optimizers;
 }

@@ -40,6 +40,8 @@ constexpr Variant variants[] = {
     {"adamc", "normalized=false"},
     {"gpa_adamw", "weight_decay=0.05 eval_interp_coeff=0.9"},
     {"ftrl", "lr_power=-0.6 l1=0.5"},
+    {"adam_mini", "block=batch"},
+    {"adam_mini", "block=tensor"},
     {"adamw", "", "clip_by_global_norm(max_norm = 1) |> AdamW"},
     {"sgd", "momentum=0.9", "add_noise |> SGD"},
     {"adamw", "", "accumulate(every = 2) |> AdamW"},

@@ -306,7 +306,7 @@ TEST_P(DeviceRowRules, StepAsOnTheCPU) {
     const RuleCase ruleCase =
         variant.instantiate(isLast ? choices[choices.size() / 2] : choices[0]);
     SCOPED_TRACE(describe(ruleCase));
-    const bool ofMatrices = file == "rowwise_adagrad";
+    const bool ofMatrices = file == "rowwise_adagrad" || file == "adam_mini";
     RowSides sides(ruleCase, on, ofMatrices ? matrices : shapes);
     sides.ofMatrices = ofMatrices;
     ASSERT_TRUE(sides.make());

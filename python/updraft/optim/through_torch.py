@@ -47,8 +47,12 @@ def _placed_like(param: torch.Tensor, value: torch.Tensor, by_element: bool) -> 
     placements = param.placements if by_element else replicated
     if value.placements != placements:
         value = value.redistribute(placements=placements)
+    local = local_tensor(value)
+    if local.numel() == 0:
+        # Where gloo has no all-to-all, torch takes an empty part from memory that can't be copied.
+        return distributed_like(value, torch.empty_like(local))
     # If a collective is still running, `to_local` waits for it.
-    known = type(local_tensor(value)) is torch.Tensor
+    known = type(local) is torch.Tensor
     return value if known else distributed_like(value, value.to_local())
 
 
