@@ -133,10 +133,12 @@ typedef struct upd_derived_record {
   uint32_t message; /* of the requirement that refuses other values */
 } upd_derived_record;
 
-enum { UPD_PLAN_RANDOM = 1 }; /* a sweep uses the seed */
+/* A sweep uses the seed; or the plan is only for matrices with fewer rows than columns, with as
+ * many, or with more. A plan for all matrices has none of the flags of shapes. */
+enum { UPD_PLAN_RANDOM = 1, UPD_PLAN_WIDE = 2, UPD_PLAN_SQUARE = 4, UPD_PLAN_TALL = 8 };
 
-/* A rule has one plan for all tensors, or one for vectors and one for matrices. These two have the
- * same reductions over the group. */
+/* A rule has one plan for all tensors, or plans for vectors, for matrices or for matrices of some
+ * shapes, at most one for each tensor. They have the same reductions over the group. */
 typedef struct upd_plan_record {
   upd_text prefix; /* the names of its functions start with it: AdamW_prologue0, AdamW_sweep0 */
   upd_tensors tensors;
@@ -164,7 +166,8 @@ typedef struct upd_stream_record {
 
 typedef enum upd_stage_kind UPD_INT32 {
   UPD_STAGE_PROLOGUE = 0,
-  UPD_STAGE_SWEEP = 1
+  UPD_STAGE_SWEEP = 1,
+  UPD_STAGE_PRODUCT = 2
 } upd_stage_kind;
 
 typedef enum upd_loop UPD_INT32 {
@@ -174,12 +177,17 @@ typedef enum upd_loop UPD_INT32 {
 } upd_loop;
 
 /* Set if a row of the prologue depends on the tensor. If not set, tensors of a group with the same
- * UPD_TENSOR_STEP and UPD_TENSOR_FIRST have the same row. Never set for a sweep. */
+ * UPD_TENSOR_STEP and UPD_TENSOR_FIRST have the same row. Only for prologues. */
 enum { UPD_PROLOGUE_BY_TENSOR = 1 };
 
-/* Prologues and sweeps are numbered separately, in the order in which they run. The members after
- * `flags` are 0 for a prologue. `reads`, `writes` and `makes` are slices of the index section, and
- * list streams of the plan. */
+/* How a product reads its operands, and whether the elements above the diagonal of the result are
+ * those below it. Only for products. */
+enum { UPD_PRODUCT_LHS_TRANSPOSED = 2, UPD_PRODUCT_RHS_TRANSPOSED = 4, UPD_PRODUCT_SYMMETRIC = 8 };
+
+/* Prologues, sweeps and products are numbered separately, in the order in which they run. The
+ * members after `flags` are 0 for a prologue. `reads`, `writes` and `makes` are slices of the index
+ * section, and list streams of the plan. A product reads its left and its right operand, and makes
+ * its result. */
 typedef struct upd_stage_record {
   upd_stage_kind kind;
   uint32_t flags;
@@ -187,7 +195,7 @@ typedef struct upd_stage_record {
   upd_loop loop;
   upd_slice reads;
   upd_slice writes;
-  upd_slice makes; /* the temporaries that this sweep is the first to write */
+  upd_slice makes; /* temporaries, whose former values are lost */
   upd_slice reductions;
 } upd_stage_record;
 

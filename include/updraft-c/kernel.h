@@ -4,10 +4,11 @@
  * functions; sweeps call nothing outside the object file.
  *
  * The object file of a rule R has R_initial, R_validate, and R_descriptor, which describes it
- * (updraft-c/descriptor.h). Its plan is a sequence of prologues and sweeps. There is one plan for
- * all tensors, or one for vectors and one for matrices. The names of a plan's functions start with
- * R, or with R_matrix for the second of two plans. Declarations for a rule R that is linked by
- * hand:
+ * (updraft-c/descriptor.h). Its plan is a sequence of prologues, sweeps and products. There is one
+ * plan for all tensors, or one for vectors and at least one for matrices. The names of a plan's
+ * functions start with R, or for the others with R_matrix or the shapes that they are for:
+ * R_wide_square. If a plan has products, the object file also has R_product and R_mirror.
+ * Declarations for a rule R that is linked by hand:
  *   extern const unsigned char R_descriptor[];
  *   void R_initial(const double *hyper, double *initial);
  *   int32_t R_validate(const double *hyper);

@@ -108,8 +108,9 @@ typedef struct upd_package_image {
    * data. 0 for PTX. The code works at any address that is a multiple of UPD_PACKAGE_PAGE. */
   uint32_t executable;
   upd_slice functions; /* R_initial, R_validate, then the prologues and sweeps of each plan in the
-                          order of its stages (updraft-c/kernel.h). None for PTX, which uses
-                          R_initial and R_validate of an image for a CPU. */
+                          order of its stages (updraft-c/kernel.h), then R_product and R_mirror if a
+                          plan has products. None for PTX, which uses R_initial and R_validate of an
+                          image for a CPU. */
   upd_slice imports;
 } upd_package_image;
 

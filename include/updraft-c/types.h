@@ -104,7 +104,9 @@ typedef enum upd_extent UPD_INT32 {
   UPD_EXTENT_BATCH = 2,
   UPD_EXTENT_ROW = 3,
   UPD_EXTENT_COLUMN = 4,
-  UPD_EXTENT_ELEMENT = 5
+  UPD_EXTENT_ELEMENT = 5,
+  UPD_EXTENT_ROWS_BY_ROWS = 6,       /* for each matrix, a square matrix with as many rows */
+  UPD_EXTENT_COLUMNS_BY_COLUMNS = 7, /* a square matrix with as many columns */
 } upd_extent;
 
 /* Elements that share a scale. The last block of a tensor or row may be shorter. */

@@ -4,6 +4,7 @@
 #include "updraft/Conversion/PlanInterface.h"
 
 #include "updraft/Conversion/StateList.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -38,14 +39,63 @@ static LogicalResult addRow(PlanInterface &interface, PrologueOp prologue, Value
   return success();
 }
 
-// Temporaries become streams after those of the plan; other reductions are numbers.
-static void addResults(PlanInterface &interface, SweepOp sweep) {
-  for (Value result : sweep.getResults())
-    if (isa<StreamType>(result.getType()))
-      interface.streamIndex.insert({result, interface.streamCount()});
+namespace {
+
+/// Numbers the temporaries of a plan as streams after its own. Matrices take the number of one of
+/// their type that no later operation reads.
+class TemporaryNumbers {
+public:
+  explicit TemporaryNumbers(PlanInterface &interface)
+      : interface(interface), count(interface.streamCount()) {}
+
+  /// Temporaries become streams; other reductions are numbers.
+  void add(SweepOp sweep) {
+    // A sweep reads an element before it writes it, so it may write where it reads.
+    release(sweep);
+    for (Value result : sweep.getResults())
+      if (isa<StreamType>(result.getType()))
+        insert(result);
+      else
+        insertNext(interface.reducedIndex, result);
+  }
+  void add(MultiplyOp multiply) {
+    insert(multiply.getResult());
+    release(multiply);
+  }
+
+  unsigned end() const { return count; }
+
+private:
+  static bool isMatrix(Value stream) {
+    return isMatrixExtent(cast<StreamType>(stream.getType()).getOver());
+  }
+
+  void insert(Value stream) {
+    SmallVector<unsigned> &unused = unusedOfType[stream.getType()];
+    if (!isMatrix(stream) || unused.empty())
+      interface.streamIndex.insert({stream, count++});
     else
-      insertNext(interface.reducedIndex, result);
-}
+      interface.streamIndex.insert({stream, unused.pop_back_val()});
+  }
+
+  void release(Operation *reader) {
+    llvm::SmallSetVector<Value, 8> operands(llvm::from_range, reader->getOperands());
+    for (Value operand : operands) {
+      if (!isa_and_present<SweepOp, MultiplyOp>(operand.getDefiningOp()) ||
+          !isa<StreamType>(operand.getType()) || !isMatrix(operand))
+        continue;
+      if (llvm::none_of(operand.getUsers(),
+                        [&](Operation *user) { return reader->isBeforeInBlock(user); }))
+        unusedOfType[operand.getType()].push_back(interface.streamIndex.lookup(operand));
+    }
+  }
+
+  PlanInterface &interface;
+  unsigned count;
+  llvm::DenseMap<Type, SmallVector<unsigned>> unusedOfType;
+};
+
+} // namespace
 
 FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
   PlanInterface result;
@@ -64,6 +114,7 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
       result.hyperIndex.insert({hyper.getResult(), index});
   unsigned hyperCount = 0;
   addStreams(result, body);
+  TemporaryNumbers temporaries(result);
   for (Operation &op : body) {
     LogicalResult added =
         TypeSwitch<Operation *, LogicalResult>(&op)
@@ -77,13 +128,18 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
             })
             .Case([&](PrologueOp prologue) { return addRow(result, prologue, skip); })
             .Case([&](SweepOp sweep) {
-              addResults(result, sweep);
+              temporaries.add(sweep);
+              return success();
+            })
+            .Case([&](MultiplyOp multiply) {
+              temporaries.add(multiply);
               return success();
             })
             .Default([](Operation *) { return success(); });
     if (failed(added))
       return failure();
   }
+  result.temporaryEnd = temporaries.end();
   return result;
 }
 

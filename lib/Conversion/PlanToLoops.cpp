@@ -2,6 +2,7 @@
 // Replaces each plan of a module by the functions of updraft-c/kernel.h.
 
 #include "KernelFunctions.h"
+#include "ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -9,6 +10,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "updraft/Conversion/Passes.h"
+#include "updraft/Conversion/Product.h"
 #include "updraft/Conversion/StateList.h"
 
 using namespace mlir;
@@ -27,7 +29,26 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
     for (PlanOp plan : formsIn<PlanOp>(getOperation()))
       if (failed(convert(plan)))
         return signalPassFailure();
+    buildProducts();
     erasePlans(getOperation());
+  }
+
+  /// Builds the functions of products if a plan has some. They are named after the rule.
+  void buildProducts() {
+    PlanOp named;
+    bool multiplies = false;
+    for (PlanOp plan : formsIn<PlanOp>(getOperation())) {
+      if (hasRuleFunctions(plan))
+        named = plan;
+      multiplies |= !plan.getBody().getOps<MultiplyOp>().empty();
+    }
+    if (!multiplies)
+      return;
+    OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+    builder.setInsertionPoint(placeOf(named));
+    ProductTarget target{vectorBits, vectorRegisters, interleaveBits, maskRemainder};
+    buildProductFunctions(builder, unnamed(named.getLoc()), named.getSymName(), named.getCompute(),
+                          ProductTiles::choose(named.getCompute(), target));
   }
 
   LogicalResult convert(PlanOp plan) {

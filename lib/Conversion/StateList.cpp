@@ -60,7 +60,8 @@ PlanOp matrixPlanOf(PlanOp plan) {
 }
 
 bool hasRuleFunctions(PlanOp plan) {
-  return !plan.getMatrix() || !isa<VariantsOp>(plan->getParentOp());
+  auto variants = dyn_cast<VariantsOp>(plan->getParentOp());
+  return !variants || variants.getForms().front() == plan;
 }
 
 Operation *placeOf(PlanOp plan) {

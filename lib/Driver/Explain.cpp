@@ -6,6 +6,8 @@
 #include "Formula.h"
 #include "TypeName.h"
 #include "Updraft/IR/StorageSize.h"
+#include "updraft/Conversion/PlanInterface.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
@@ -54,6 +56,8 @@ std::string describe(Value stream) {
   std::string storage = " " + typeName(cast<StreamType>(stream.getType()).getStorage());
   if (auto op = stream.getDefiningOp<StreamOp>())
     return op.getName().str() + storage;
+  if (isMatrixExtent(overOf(stream)))
+    return (stream.getDefiningOp<MultiplyOp>() ? "product" : "matrix") + storage;
   auto sweep = stream.getDefiningOp<SweepOp>();
   unsigned index = cast<OpResult>(stream).getResultNumber();
   auto reductions = llvm::to_vector(sweep.getReductionRange());
@@ -99,8 +103,36 @@ void explainSweep(SweepOp sweep, unsigned index, llvm::raw_ostream &os) {
                       roots == 1 ? "" : "s");
 }
 
+/// "rows" and "columns", for the matrix that a product reads or makes.
+std::pair<llvm::StringRef, llvm::StringRef> sidesOf(Value matrix, bool isTransposed) {
+  Extent over = isTransposed ? transposed(overOf(matrix)) : overOf(matrix);
+  return {isWithin(Extent::row, over) ? "rows" : "columns",
+          isWithin(Extent::column, over) ? "columns" : "rows"};
+}
+
+void explainProduct(MultiplyOp product, unsigned index, llvm::raw_ostream &os) {
+  auto [rows, columns] = sidesOf(product.getResult(), false);
+  llvm::StringRef depth = sidesOf(product.getLhs(), product.getLhsTransposed()).second;
+  auto factor = [](Value matrix, bool isTransposed) {
+    auto [down, along] = sidesOf(matrix, isTransposed);
+    return (down + " x " + along + (isTransposed ? " (transposed)" : "")).str();
+  };
+  os << llvm::formatv("product {0} of {1} and {2}\n", index,
+                      factor(product.getLhs(), product.getLhsTransposed()),
+                      factor(product.getRhs(), product.getRhsTransposed()));
+  os << llvm::formatv("  {0,-7} {1} x {2}  {3}\n", "makes", rows, columns,
+                      describe(product.getResult()));
+  os << llvm::formatv("  {0,-7} {1}{2} * {3} * {4} flop{5}\n", "does",
+                      product.getSymmetric() ? "" : "2 * ", rows, columns, depth,
+                      product.getSymmetric() ? " (half of a general product's: it is symmetric)"
+                                             : "");
+}
+
 /// Prints the reason for several sweeps: the reductions that each of them waits for.
-void explainStages(ArrayRef<SweepOp> sweeps, llvm::raw_ostream &os) {
+void explainStages(PlanOp plan, ArrayRef<SweepOp> sweeps, llvm::raw_ostream &os) {
+  if (!plan.getBody().getOps<MultiplyOp>().empty())
+    os << "not fused: a product reads whole matrices, so what comes before and after it is in "
+          "separate sweeps\n";
   if (sweeps.size() == 1)
     os << "not fused: nothing; every operation on elements is in the one sweep\n";
   for (unsigned index = 0; index < sweeps.size(); ++index) {
@@ -114,11 +146,34 @@ void explainStages(ArrayRef<SweepOp> sweeps, llvm::raw_ostream &os) {
   }
 }
 
-void explainTemporaries(ArrayRef<SweepOp> sweeps, llvm::raw_ostream &os) {
-  os << "temporaries of a parameter's size: none\n";
+/// Prints how many matrices of each shape are in memory at a time.
+void explainMatrices(PlanOp plan, llvm::raw_ostream &os) {
+  FailureOr<PlanInterface> interface = PlanInterface::of(plan);
+  if (failed(interface))
+    return;
+  llvm::MapVector<Type, llvm::SmallDenseSet<unsigned>> matrices;
+  for (Operation &op : plan.getBody().front())
+    for (Value result : op.getResults())
+      if (auto type = dyn_cast<StreamType>(result.getType());
+          type && isa<SweepOp, MultiplyOp>(op) && isMatrixExtent(type.getOver()))
+        matrices[type].insert(interface->streamIndex.lookup(result));
+  if (matrices.empty())
+    os << "temporaries of a parameter's size: none\n";
+  for (auto &[type, numbers] : matrices) {
+    auto over = cast<StreamType>(type).getOver();
+    os << llvm::formatv("temporaries of {0} x {1}: {2} of {3}, for each parameter that is being "
+                        "stepped\n",
+                        isWithin(Extent::row, over) ? "rows" : "columns",
+                        isWithin(Extent::column, over) ? "columns" : "rows", numbers.size(),
+                        typeName(cast<StreamType>(type).getStorage()));
+  }
+}
+
+void explainTemporaries(PlanOp plan, ArrayRef<SweepOp> sweeps, llvm::raw_ostream &os) {
+  explainMatrices(plan, os);
   for (SweepOp sweep : sweeps)
     for (Value result : sweep.getResults())
-      if (isa<StreamType>(result.getType()))
+      if (isa<StreamType>(result.getType()) && !isMatrixExtent(overOf(result)))
         os << llvm::formatv("temporary: {0} B/{1}  {2}\n", bytesText(bytesOf(result)),
                             stringifyExtent(overOf(result)), describe(result));
 }
@@ -151,17 +206,22 @@ void updraft::explainPlan(PlanOp plan, llvm::StringRef numerics, llvm::StringRef
   SmallVector<SweepOp> sweeps(plan.getBody().front().getOps<SweepOp>());
   double bytes = 0;
   for (SweepOp sweep : sweeps)
-    bytes += bytesPerElement(sweep.getReads()) + bytesPerElement(sweep.getWrites());
+    bytes += bytesPerElement(sweep.getReads()) + bytesPerElement(sweep.getWrites()) +
+             bytesPerElement(sweep.getTemporaries());
   const std::string mode = numerics == "ieee" ? "" : (", numerics " + numerics).str();
   os << llvm::formatv(
       "{0}: {1} sweep{2} over data, {3} bytes moved per element, computed in {4}{5}{6}{7}\n",
       plan.getSymName(), sweeps.size(), sweeps.size() == 1 ? "" : "s", bytesText(bytes),
       typeName(plan.getCompute()), mode, gpu.empty() ? "" : ", for ", gpu);
-  for (auto [index, sweep] : llvm::enumerate(sweeps))
-    explainSweep(sweep, index, os);
+  unsigned sweepIndex = 0, productIndex = 0;
+  for (Operation &op : plan.getBody().front())
+    if (auto sweep = dyn_cast<SweepOp>(op))
+      explainSweep(sweep, sweepIndex++, os);
+    else if (auto product = dyn_cast<MultiplyOp>(op))
+      explainProduct(product, productIndex++, os);
   for (auto prologue : plan.getBody().front().getOps<PrologueOp>())
     if (prologue.getNumResults() != 0 || plan.getBody().front().getOps<SweepOp>().empty())
       explainPrologue(prologue, os);
-  explainTemporaries(sweeps, os);
-  explainStages(sweeps, os);
+  explainTemporaries(plan, sweeps, os);
+  explainStages(plan, sweeps, os);
 }

@@ -15,6 +15,8 @@ size_t updraft::sizeOfPlans(mlir::ModuleOp module) {
     plan.walk([&](mlir::Operation *op) {
       if (auto sweep = mlir::dyn_cast<SweepOp>(op))
         size += operationsOfReduction * (1 + sweep.getReductions().size());
+      else if (mlir::isa<MultiplyOp>(op))
+        size += operationsOfReduction;
       else
         size += isElementaryFunction(op) ||
                         mlir::isa<mlir::arith::MaximumFOp, mlir::arith::MinimumFOp>(op)

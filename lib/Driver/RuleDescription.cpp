@@ -13,6 +13,15 @@
 using namespace mlir;
 using namespace updraft;
 
+/// Returns all plans of the rule of a plan.
+static SmallVector<PlanOp> formsWith(PlanOp plan) {
+  auto variants = dyn_cast<VariantsOp>(plan->getParentOp());
+  if (!variants)
+    return {plan};
+  return llvm::map_to_vector(variants.getForms(),
+                             [](Operation *form) { return cast<PlanOp>(form); });
+}
+
 static upd_dtype dtypeOf(Type type) {
   const std::optional<upd_dtype> dtype = runtime::parseDType(typeName(type));
   assert(dtype && "a plan has a type that the runtime doesn't know");
@@ -34,6 +43,14 @@ static runtime::Extent extentOf(Extent over) {
     return runtime::Extent::Column;
   case Extent::element:
     return runtime::Extent::Element;
+  case Extent::rows_by_rows:
+    return runtime::Extent::RowsByRows;
+  case Extent::columns_by_columns:
+    return runtime::Extent::ColumnsByColumns;
+  case Extent::transposed:
+  case Extent::transposed_row:
+  case Extent::transposed_column:
+    break; // no value in memory has these
   }
   llvm_unreachable("unknown extent");
 }
@@ -51,21 +68,22 @@ static void addStates(PlanOp plan, PlanOp matrix, runtime::RuleInterface &rule) 
 /// Returns the largest extent that an element's update depends on: that of its reductions and
 /// sizes, or the group if there is a state over the group. Rows, columns and batches count as the
 /// tensor.
-static runtime::Extent dependsOn(PlanOp plan, PlanOp matrix, const runtime::RuleInterface &rule) {
+static runtime::Extent dependsOn(PlanOp plan, const runtime::RuleInterface &rule) {
   runtime::Extent result = runtime::Extent::Element;
   auto include = [&](bool isGroup) {
     if (result != runtime::Extent::Group)
       result = isGroup ? runtime::Extent::Group : runtime::Extent::Tensor;
   };
-  for (PlanOp each : {plan, matrix})
-    if (each)
-      each.walk([&](Operation *op) {
-        if (auto size = dyn_cast<SizeOp>(op))
-          include(size.getOver() == Extent::group);
-        else if (auto sweep = dyn_cast<SweepOp>(op))
-          for (auto reduction : sweep.getReductionRange())
-            include(reduction.getOver() == Extent::group);
-      });
+  for (PlanOp each : formsWith(plan))
+    each.walk([&](Operation *op) {
+      if (auto size = dyn_cast<SizeOp>(op))
+        include(size.getOver() == Extent::group);
+      else if (isa<MultiplyOp>(op))
+        include(false);
+      else if (auto sweep = dyn_cast<SweepOp>(op))
+        for (auto reduction : sweep.getReductionRange())
+          include(reduction.getOver() == Extent::group);
+    });
   for (const runtime::StateInterface &state : rule.states)
     if (state.over == runtime::Extent::Group)
       include(true);
@@ -100,6 +118,8 @@ public:
 
   runtime::PlanInterface make(runtime::TensorClass tensors) {
     result.tensors = tensors;
+    if (std::optional<MatrixShapes> shapes = numbers.plan.getShapes())
+      result.shapes = shapesOf(*shapes);
     result.prefix = numbers.plan.getSymName().str();
     result.rowScalars = numbers.rowScalarCount;
     result.usesRandom =
@@ -114,11 +134,21 @@ public:
         add(prologue);
       else if (auto sweep = dyn_cast<SweepOp>(op))
         add(sweep);
+      else if (auto product = dyn_cast<MultiplyOp>(op))
+        add(product);
     return std::move(result);
   }
 
 private:
   using Kind = runtime::StreamInterface::Kind;
+  using Stage = runtime::StageInterface;
+
+  static uint32_t shapesOf(MatrixShapes shapes) {
+    auto has = [&](MatrixShapes shape) { return bitEnumContainsAny(shapes, shape); };
+    return (has(MatrixShapes::wide) ? runtime::WideMatrices : 0) |
+           (has(MatrixShapes::square) ? runtime::SquareMatrices : 0) |
+           (has(MatrixShapes::tall) ? runtime::TallMatrices : 0);
+  }
 
   uint32_t stateNamed(StringRef name) const {
     return uint32_t(
@@ -166,11 +196,11 @@ private:
           ScalarOp state = numbers.nextScalars.lookup(value);
           return state && state.getOver() == Extent::tensor;
         });
-    result.sequence.push_back({/*isSweep=*/false, result.prologues++, byTensor});
+    result.sequence.push_back(Stage::prologue(result.prologues++, byTensor));
   }
 
   void add(SweepOp sweep) {
-    result.sequence.push_back({/*isSweep=*/true, uint32_t(result.sweeps.size())});
+    result.sequence.push_back(Stage::sweep(uint32_t(result.sweeps.size())));
     runtime::SweepInterface described{indicesOf(sweep.getReads()), indicesOf(sweep.getWrites()),
                                       indicesOf(sweep.getTemporaries())};
     described.over = extentOf(sweep.getOver());
@@ -185,6 +215,13 @@ private:
         described.reductions.back().into = indexOf(sweep.getResult(index));
     }
     result.sweeps.push_back(std::move(described));
+  }
+
+  void add(MultiplyOp product) {
+    result.sequence.push_back(Stage::product(uint32_t(result.products.size())));
+    result.products.push_back({indexOf(product.getLhs()), indexOf(product.getRhs()),
+                               indexOf(product.getResult()), product.getLhsTransposed(),
+                               product.getRhsTransposed(), product.getSymmetric()});
   }
 
   const PlanInterface &numbers;
@@ -213,14 +250,12 @@ FailureOr<runtime::RuleInterface> updraft::describeRule(PlanOp plan, StringRef n
     else if (stream.getName() == "grad")
       rule.grad = dtypeOf(stream.getType().getStorage());
   addStates(plan, matrix, rule);
-  rule.dependsOn = dependsOn(plan, matrix, rule);
+  rule.dependsOn = dependsOn(plan, rule);
   addRequirements(plan, imported, rule);
   const TensorClass first = plan.getMatrix()                            ? TensorClass::Matrix
                             : matrix || imported.tensors == UPD_VECTORS ? TensorClass::Vector
                                                                         : TensorClass::Any;
-  for (PlanOp each : {plan, matrix}) {
-    if (!each)
-      continue;
+  for (PlanOp each : formsWith(plan)) {
     FailureOr<PlanInterface> numbers = PlanInterface::of(each);
     if (failed(numbers))
       return failure();

@@ -182,6 +182,8 @@ static const char *describe(Extent over) {
     return "one value for each row";
   case Extent::Column:
     return "one value for each column";
+  case Extent::RowsByRows:
+  case Extent::ColumnsByColumns:
   case Extent::Batch:
     return "one value for each batch";
   case Extent::Tensor:

@@ -185,6 +185,12 @@ ObjectLoader::load(const CompiledRule &rule) {
     if (llvm::Error error = resolveKernels(plan.prefix + "_sweep", plan.sweeps.size()))
       return error;
   }
+  if (kernels->interface.multiplies() && !isEmulated && kernels->gpu.ptx.empty()) {
+    if (llvm::Error error = resolve(name + "_product", kernels->product))
+      return error;
+    if (llvm::Error error = resolve(name + "_mirror", kernels->mirror))
+      return error;
+  }
   kernels->descriptor = rule.descriptor;
   kernels->code = std::move(code);
   return kernels;

@@ -19,6 +19,8 @@ StringRef updraft::spelling(BinaryOperator op) {
     return "*";
   case BinaryOperator::Divide:
     return "/";
+  case BinaryOperator::MatrixProduct:
+    return "@";
   case BinaryOperator::Power:
     return "^";
   case BinaryOperator::Less:

@@ -46,17 +46,38 @@ private:
       line(1) << "parameter " << parameter.text;
       end(parameter.range);
     }
-    for (const Let &let : function.lets)
-      print("let", let.name, let.value);
+    print(function.lets, 1);
     line(1) << "return\n";
     print(*function.result, 2);
   }
 
-  void print(StringRef what, const Identifier &name, const Expr *value,
-             const Expr *when = nullptr) {
-    line(1) << what << ' ' << name.text;
+  void print(llvm::ArrayRef<Let> lets, unsigned level) {
+    for (const Let &let : lets)
+      if (let.repeat)
+        print(*let.repeat, level);
+      else
+        print("let", let.name, let.value, nullptr, level);
+  }
+
+  void print(const Repeat &repeat, unsigned level) {
+    line(level) << "repeat";
+    for (const Identifier &item : repeat.items)
+      os << ' ' << item.text;
+    end(repeat.range);
+    for (const Let &variable : repeat.variables)
+      print("variable", variable.name, variable.value, nullptr, level + 1);
+    line(level + 1) << "in\n";
+    print(*repeat.list, level + 2);
+    print(repeat.lets, level + 1);
+    for (const Let &next : repeat.nexts)
+      print("next", next.name, next.value, nullptr, level + 1);
+  }
+
+  void print(StringRef what, const Identifier &name, const Expr *value, const Expr *when = nullptr,
+             unsigned level = 1) {
+    line(level) << what << ' ' << name.text;
     end(name.range);
-    print(*value, 2);
+    print(*value, level + 1);
     printWhen(when);
   }
 
@@ -118,6 +139,10 @@ private:
               statement.value, statement.when);
         continue;
       }
+      if (statement.kind == StatementKind::Repeat) {
+        print(*statement.repeat, 1);
+        continue;
+      }
       line(1) << statement.name.text;
       end(statement.name.range);
       print(*statement.value, 2);
@@ -150,6 +175,12 @@ private:
       break;
     case ExprKind::Call:
       os << "call " << expr.text;
+      break;
+    case ExprKind::Tuple:
+      os << "tuple";
+      break;
+    case ExprKind::List:
+      os << "list";
       break;
     }
     end(expr.focus);

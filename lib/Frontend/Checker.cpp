@@ -2,6 +2,9 @@
 
 #include "Checker.h"
 
+#include "MatrixShapes.h"
+#include "StaticList.h"
+
 #include "updraft/Frontend/Numerics.h"
 #include "updraft/Frontend/Parser.h"
 
@@ -36,14 +39,14 @@ Type Checker::checkConstant(const Expr &expr, const ParsedFile &file) {
 }
 
 void Checker::checkFunction(const Function &function) {
-  if (findBuiltin(function.name.text) || findRuleFunction(function.name.text))
+  if (findBuiltin(function.name.text) || findRuleFunction(function.name.text) ||
+      findListFunction(function.name.text))
     diagnostics.report(DiagnosticKind::ReservedName, function.name.range, function.name.text);
   isGeneric = true;
   Scope names{function.file, {}};
   for (const Identifier &parameter : function.parameters)
     declare(names, parameter, Type());
-  for (const Let &let : function.lets)
-    declare(names, let.name, Type());
+  declareLets(function.lets, names);
   context = Context::Function;
   checkBody(function, std::vector<Type>(function.parameters.size()));
   context = Context::Constant;
@@ -109,8 +112,149 @@ Type Checker::checkInner(const Expr &expr, const Scope &scope) {
     return checkIf(expr, scope);
   case ExprKind::Call:
     return checkCall(expr, scope);
+  case ExprKind::List:
+    return checkList(expr, scope);
+  case ExprKind::Tuple:
+    diagnostics.report(DiagnosticKind::TupleOutsideList, expr.range);
+    return Type();
   }
   return Type();
+}
+
+Type Checker::checkList(const Expr &expr, const Scope &scope) {
+  if (expr.operands.empty()) {
+    diagnostics.report(DiagnosticKind::EmptyList, expr.range);
+    return Type();
+  }
+  Type list{Kind::List, Extent::model, 0};
+  for (const Expr *element : expr.operands) {
+    bool isTuple = element->kind == ExprKind::Tuple;
+    llvm::ArrayRef<const Expr *> parts = isTuple ? element->operands : llvm::ArrayRef(element);
+    for (const Expr *part : parts)
+      if (Type type = check(*part, scope);
+          !type.is(Kind::Number) || !isWithin(type.extent, Extent::model)) {
+        diagnostics.report(DiagnosticKind::ListElement, part->range, describe(type));
+        return Type();
+      }
+    if (list.width == 0)
+      list.width = parts.size();
+    if (parts.size() != list.width) {
+      diagnostics.report(DiagnosticKind::TupleLengths, element->range, list.width, parts.size());
+      return Type();
+    }
+  }
+  return list;
+}
+
+Type Checker::checkListFunction(const Expr &expr, llvm::ArrayRef<Type> arguments) {
+  auto refuse = [&](size_t index, StringRef wanted) {
+    diagnostics.report(DiagnosticKind::ListArgument, expr.operands[index]->range, expr.text, wanted,
+                       describe(arguments[index]));
+    return Type();
+  };
+  if (arguments.size() != 2) {
+    reportArgumentCount(expr, "2 arguments", nullptr);
+    return Type();
+  }
+  if (!arguments[0].is(Kind::List))
+    return refuse(0, "a list");
+  if (!arguments[1].is(Kind::Number) || !isWithin(arguments[1].extent, Extent::model))
+    return refuse(1, "a static number");
+  return arguments[0];
+}
+
+Extent Checker::joined(const Expr &expr, StringRef op, llvm::ArrayRef<Type> operands) {
+  auto extents = llvm::map_to_vector<3>(operands, [](Type type) { return type.extent; });
+  return joinShapes(diagnostics, expr, op, extents).value_or(Extent::element);
+}
+
+Type Checker::checkProduct(const Expr &expr, StringRef op, Type left, Type right,
+                           bool isSymmetric) {
+  if (!operandIs(*expr.operands[0], left, Kind::Number, op) ||
+      !operandIs(*expr.operands[1], right, Kind::Number, op) || left.isUnknown() ||
+      right.isUnknown() || context == Context::Function)
+    return Type();
+  auto extent = productShape(diagnostics, expr, op, left.extent, right.extent, isSymmetric);
+  return extent ? Type{Kind::Number, *extent} : Type();
+}
+
+void Checker::declareLets(llvm::ArrayRef<Let> lets, Scope &scope) {
+  for (const Let &let : lets) {
+    if (!let.repeat) {
+      declare(scope, let.name, Type());
+      continue;
+    }
+    for (const Let &variable : let.repeat->variables)
+      declare(scope, variable.name, Type());
+    Scope inner = scope;
+    for (const Identifier &item : let.repeat->items)
+      declare(inner, item, Type());
+    declareLets(let.repeat->lets, inner);
+  }
+}
+
+void Checker::checkLets(llvm::ArrayRef<Let> lets, Scope &scope) {
+  for (const Let &let : lets)
+    if (let.repeat)
+      checkRepeat(*let.repeat, scope);
+    else
+      bind(scope, let.name, check(*let.value, scope));
+}
+
+static std::string itemCount(size_t count) {
+  return count == 1 ? "1 part" : (llvm::Twine(count) + " parts").str();
+}
+
+void Checker::checkRepeat(const Repeat &repeat, Scope &scope) {
+  Type list = check(*repeat.list, scope);
+  if (!list.is(Kind::List))
+    diagnostics.report(DiagnosticKind::RepeatList, repeat.list->range, describe(list));
+  else if (list.width != 0 && list.width != repeat.items.size())
+    diagnostics.report(DiagnosticKind::RepeatItems,
+                       repeat.items.front().range.to(repeat.items.back().range),
+                       itemCount(list.width), itemCount(repeat.items.size()) + " here");
+  std::vector<Type> types;
+  for (const Let &variable : repeat.variables)
+    types.push_back(check(*variable.value, scope));
+  // The first pass over the list may change the extent of a value, as from a scalar to a tensor.
+  for (unsigned pass = 0; pass < 2; ++pass) {
+    Scope inner = scope;
+    for (auto [variable, type] : llvm::zip(repeat.variables, types))
+      bind(inner, variable.name, type);
+    for (const Identifier &item : repeat.items)
+      bind(inner, item, {Kind::Number, Extent::model});
+    size_t before = diagnostics.diagnostics().size();
+    checkLets(repeat.lets, inner);
+    std::vector<const Let *> seen;
+    for (const Let &next : repeat.nexts) {
+      Type type = check(*next.value, inner);
+      auto variable = llvm::find_if(
+          repeat.variables, [&](const Let &other) { return other.name.text == next.name.text; });
+      if (variable == repeat.variables.end()) {
+        llvm::SmallVector<StringRef> names;
+        for (const Let &other : repeat.variables)
+          names.push_back(other.name.text);
+        diagnostics.report(DiagnosticKind::RepeatNext, next.name.range, next.name.text,
+                           quotedList(names, "and"));
+        continue;
+      }
+      if (index)
+        index->addUse(next.name.range, variable->name.range);
+      for (const Let *other : seen)
+        if (other->name.text == next.name.text)
+          diagnostics.report(DiagnosticKind::DuplicateNext, next.name.range, next.name.text)
+              .note(DiagnosticKind::FirstNext, other->name.range);
+      seen.push_back(&next);
+      if (!type.is(Kind::Number))
+        diagnostics.report(DiagnosticKind::NextType, next.value->range, next.name.text,
+                           describe(type));
+      types[variable - repeat.variables.begin()] = type.is(Kind::Number) ? type : Type();
+    }
+    if (diagnostics.diagnostics().size() != before)
+      break;
+  }
+  for (auto [variable, type] : llvm::zip(repeat.variables, types))
+    bind(scope, variable.name, type);
 }
 
 bool Checker::isNewlyUnknown(StringRef name, bool isFunction) {
@@ -144,7 +288,7 @@ Type Checker::checkName(const Expr &expr, const Scope &scope) {
     hint = "; it is known only in `update`, where it is listed";
   } else if (expr.text == "matrix") {
     hint = "; it is known only in states and in `update`";
-  } else if (findBuiltin(expr.text) || findRuleFunction(expr.text) ||
+  } else if (findBuiltin(expr.text) || findRuleFunction(expr.text) || findListFunction(expr.text) ||
              scope.file->visible.contains(expr.text)) {
     hint = "; a function is called with parentheses";
   } else if (expr.text == "True" || expr.text == "False") {
@@ -183,11 +327,14 @@ Type Checker::checkBinary(const Expr &expr, const Scope &scope) {
   const Expr &leftExpr = *expr.operands[0], &rightExpr = *expr.operands[1];
   Type left = check(leftExpr, scope);
   Type right = check(rightExpr, scope);
-  Extent extent = join(left.extent, right.extent);
+  if (expr.binary == BinaryOperator::MatrixProduct)
+    return checkProduct(expr, spelling(expr.binary), left, right, /*isSymmetric=*/false);
+  Extent extent = joined(expr, spelling(expr.binary), {left, right});
   switch (expr.binary) {
   case BinaryOperator::Equal:
   case BinaryOperator::NotEqual:
-    if (!left.isUnknown() && !right.isUnknown() && left.kind != right.kind)
+    if (!left.isUnknown() && !right.isUnknown() &&
+        (left.kind != right.kind || left.kind == Kind::List))
       diagnostics.report(DiagnosticKind::CompareTypes, expr.focus, describe(left), describe(right));
     return {Kind::Bool, extent};
   case BinaryOperator::Power:
@@ -206,7 +353,7 @@ Type Checker::checkBinary(const Expr &expr, const Scope &scope) {
 Type Checker::checkPower(const Expr &expr, Type base, Type exponent) {
   operandIs(*expr.operands[0], base, Kind::Number, "^");
   operandIs(*expr.operands[1], exponent, Kind::Number, "^");
-  return {Kind::Number, join(base.extent, exponent.extent)};
+  return {Kind::Number, joined(expr, "^", {base, exponent})};
 }
 
 Type Checker::checkIf(const Expr &expr, const Scope &scope) {
@@ -215,18 +362,22 @@ Type Checker::checkIf(const Expr &expr, const Scope &scope) {
   Type whenFalse = check(*expr.operands[2], scope);
   if (!condition.is(Kind::Bool))
     diagnostics.report(DiagnosticKind::ConditionType, expr.operands[0]->range, describe(condition));
+  // Only one of the branches may be chosen, and the evaluator knows which. Until then, the extent
+  // of branches of different shapes is inconsistent.
+  Extent branches = join(whenTrue.extent, whenFalse.extent);
   if (whenTrue.isUnknown() || whenFalse.isUnknown())
-    return {Kind::Unknown, join(whenTrue.extent, whenFalse.extent)};
-  if (whenTrue.kind != whenFalse.kind) {
+    return {Kind::Unknown, branches};
+  if (whenTrue.kind != whenFalse.kind || whenTrue.width != whenFalse.width) {
     diagnostics.report(DiagnosticKind::BranchTypes, expr.focus, describe(whenTrue),
                        describe(whenFalse));
     return Type();
   }
-  if (whenTrue.kind == Kind::String && condition.extent != Extent::model) {
-    diagnostics.report(DiagnosticKind::StringChoice, expr.operands[0]->range);
+  bool isText = whenTrue.kind == Kind::String || whenTrue.kind == Kind::List;
+  if (isText && condition.extent != Extent::model) {
+    diagnostics.report(DiagnosticKind::StringChoice, expr.operands[0]->range, describe(whenTrue));
     return Type();
   }
-  return {whenTrue.kind, join(condition.extent, join(whenTrue.extent, whenFalse.extent))};
+  return {whenTrue.kind, join(condition.extent, branches), whenTrue.width};
 }
 
 static std::string argumentCount(size_t count) {
@@ -245,8 +396,10 @@ Type Checker::checkCall(const Expr &expr, const Scope &scope) {
   for (const Expr *operand : expr.operands)
     arguments.push_back(check(*operand, scope));
   size_t count = arguments.size();
+  if (findListFunction(expr.text))
+    return checkListFunction(expr, arguments);
   const Builtin *builtin = findBuiltin(expr.text);
-  const RuleFunction *ruleFunction = findRuleFunction(expr.text);
+  const RuleFunction *ruleFunction = findRuleFunction(expr.text, count);
   if (builtin && builtin->arity == count)
     return checkBuiltin(expr, *builtin, arguments);
   if (ruleFunction && ruleFunction->arity == count)
@@ -268,6 +421,7 @@ Type Checker::checkCall(const Expr &expr, const Scope &scope) {
       names.push_back(builtin.name);
     for (const RuleFunction &other : ruleFunctions())
       names.push_back(other.name);
+    llvm::append_range(names, listFunctionNames);
     for (const auto &entry : scope.file->visible)
       names.push_back(entry.getKey());
     llvm::sort(names);
@@ -294,11 +448,24 @@ Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
     return {Kind::Number, function.over == Extent::group ? Extent::group : Extent::tensor};
   if (function.kind == RuleFunctionKind::Random)
     return {Kind::Number, Extent::element};
+  if (function.kind == RuleFunctionKind::SymmetricProduct)
+    return checkProduct(expr, function.name, arguments[0], arguments[1], /*isSymmetric=*/true);
   Extent extent = Extent::model;
   for (auto [operand, type] : llvm::zip(expr.operands, arguments)) {
     if (!operandIs(*operand, type, Kind::Number, function.name))
       return Type();
     extent = join(extent, type.isUnknown() ? Extent::element : type.extent);
+  }
+  if (function.kind == RuleFunctionKind::SizeOf) {
+    if (!arguments[0].isUnknown() && context != Context::Function)
+      checkMatrix(diagnostics, *expr.operands[0], function.name, extent);
+    return {Kind::Number, Extent::tensor};
+  }
+  if (function.kind == RuleFunctionKind::Transpose) {
+    if (arguments[0].isUnknown() || context == Context::Function ||
+        !checkMatrix(diagnostics, *expr.operands[0], function.name, extent))
+      return Type();
+    return {Kind::Number, transposed(extent)};
   }
   // The extent may be too large here, because it includes branches that are not chosen.
   if (context == Context::Update && !canReduce(extent, function.over)) {
@@ -311,12 +478,9 @@ Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
 
 Type Checker::checkBuiltin(const Expr &expr, const Builtin &builtin,
                            llvm::ArrayRef<Type> arguments) {
-  Extent extent = Extent::model;
-  for (auto [operand, type] : llvm::zip(expr.operands, arguments)) {
+  for (auto [operand, type] : llvm::zip(expr.operands, arguments))
     operandIs(*operand, type, Kind::Number, builtin.name);
-    extent = join(extent, type.extent);
-  }
-  return {Kind::Number, extent};
+  return {Kind::Number, joined(expr, builtin.name, arguments)};
 }
 
 Type Checker::checkFunctionCall(const Expr &expr, const Function &function,
@@ -339,7 +503,7 @@ Type Checker::checkFunctionCall(const Expr &expr, const Function &function,
 Type Checker::checkBody(const Function &function, const std::vector<Type> &arguments) {
   Signature signature{&function, context, {}};
   for (Type type : arguments)
-    signature.arguments.emplace_back(type.kind, type.extent);
+    signature.arguments.emplace_back(type.kind, type.extent, type.width);
   auto known = checked.find(signature);
   if (known != checked.end())
     return known->second;
@@ -348,8 +512,7 @@ Type Checker::checkBody(const Function &function, const std::vector<Type> &argum
   Scope scope{function.file, {}};
   for (auto [parameter, type] : llvm::zip(function.parameters, arguments))
     bind(scope, parameter, type);
-  for (const Let &let : function.lets)
-    bind(scope, let.name, check(*let.value, scope));
+  checkLets(function.lets, scope);
   Type result = check(*function.result, scope);
   inProgress.pop_back();
   if (!exhausted)

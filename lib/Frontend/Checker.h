@@ -78,6 +78,9 @@ private:
   Type checkBinary(const Expr &expr, const Scope &scope);
   Type checkPower(const Expr &expr, Type base, Type exponent);
   Type checkIf(const Expr &expr, const Scope &scope);
+  Type checkList(const Expr &expr, const Scope &scope);
+  Type checkListFunction(const Expr &expr, llvm::ArrayRef<Type> arguments);
+  Type checkProduct(const Expr &expr, llvm::StringRef op, Type left, Type right, bool isSymmetric);
   Type checkCall(const Expr &expr, const Scope &scope);
   Type checkRuleFunction(const Expr &expr, const RuleFunction &function,
                          llvm::ArrayRef<Type> arguments);
@@ -86,6 +89,14 @@ private:
                          const std::vector<Type> &arguments);
   Type checkBody(const Function &function, const std::vector<Type> &arguments);
   bool operandIs(const Expr &operand, Type type, Kind kind, llvm::StringRef op);
+  /// Returns the extent of arithmetic on operands of these types, or reports that their shapes
+  /// differ.
+  Extent joined(const Expr &expr, llvm::StringRef op, llvm::ArrayRef<Type> operands);
+  /// Checks `let` and `repeat` statements in order, and adds their names.
+  void checkLets(llvm::ArrayRef<Let> lets, Scope &scope);
+  void checkRepeat(const Repeat &repeat, Scope &scope);
+  /// Reports names that `let` and `repeat` statements declare twice.
+  void declareLets(llvm::ArrayRef<Let> lets, Scope &scope);
 
   /// Adds a binding, or reports that the name is already declared.
   void declare(Scope &scope, const Identifier &name, Type type);
@@ -94,7 +105,7 @@ private:
   struct Signature {
     const Function *function;
     Context context;
-    std::vector<std::pair<Kind, Extent>> arguments;
+    std::vector<std::tuple<Kind, Extent, unsigned>> arguments;
     auto operator<=>(const Signature &) const = default;
   };
 

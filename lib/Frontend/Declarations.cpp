@@ -77,8 +77,13 @@ public:
           {DeclarationKind::Function, function.name, extents.block(function.name.range), {}});
       for (const Identifier &parameter : function.parameters)
         add(all.back(), DeclarationKind::Argument, parameter, parameter.range);
-      for (const Let &let : function.lets)
-        add(all.back(), DeclarationKind::Let, let.name);
+      for (const Let &let : function.lets) {
+        if (!let.repeat)
+          add(all.back(), DeclarationKind::Let, let.name);
+        else
+          for (const Let &variable : let.repeat->variables)
+            add(all.back(), DeclarationKind::Let, variable.name);
+      }
     }
     addUnfinishedFunctions(all);
     for (const auto *rules : {&file.rules, &file.transforms})

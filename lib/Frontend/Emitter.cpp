@@ -45,8 +45,12 @@ Value Emitter::unary(UnaryOperator op, Value operand, Location loc) {
   if (op == UnaryOperator::Not) {
     if (operand.isConstant())
       return Value::ofBool(!operand.boolean);
-    return Value::ofIr(Kind::Bool, operand.extent,
-                       create<arith::XOrIOp>(loc, operand.ir, flag(Value::ofBool(true), loc)));
+    Value result =
+        Value::ofIr(Kind::Bool, operand.extent,
+                    create<arith::XOrIOp>(loc, operand.ir, flag(Value::ofBool(true), loc)));
+    if (operand.holdsFor)
+      result.holdsFor = allShapes & ~*operand.holdsFor;
+    return result;
   }
   if (operand.isConstant())
     return Value::ofNumber(-operand.number);
@@ -92,9 +96,33 @@ Value Emitter::compare(BinaryOperator op, const Value &left, const Value &right,
   }();
   Extent extent = join(left.extent, right.extent);
   bool isElement = isTensorExtent(extent);
-  return Value::ofIr(Kind::Bool, extent,
-                     create<arith::CmpFOp>(loc, predicate, operand(left, isElement, loc),
-                                           operand(right, isElement, loc)));
+  Value result = Value::ofIr(Kind::Bool, extent,
+                             create<arith::CmpFOp>(loc, predicate, operand(left, isElement, loc),
+                                                   operand(right, isElement, loc)));
+  result.holdsFor = shapesFor(op, left.side, right.side);
+  return result;
+}
+
+/// Returns the shapes for which a comparison of rows with columns holds; nothing for others.
+std::optional<MatrixShapes> Emitter::shapesFor(BinaryOperator op, Value::Side left,
+                                               Value::Side right) {
+  if (left == Value::Side::None || right == Value::Side::None)
+    return std::nullopt;
+  auto shapes = MatrixShapes(0);
+  // For a wide matrix, rows are less than columns.
+  for (auto [shape, order] :
+       {std::pair(MatrixShapes::wide, -1), {MatrixShapes::square, 0}, {MatrixShapes::tall, 1}}) {
+    int difference = left == right ? 0 : left == Value::Side::Rows ? order : -order;
+    bool holds = op == BinaryOperator::Less           ? difference < 0
+                 : op == BinaryOperator::LessEqual    ? difference <= 0
+                 : op == BinaryOperator::Greater      ? difference > 0
+                 : op == BinaryOperator::GreaterEqual ? difference >= 0
+                 : op == BinaryOperator::Equal        ? difference == 0
+                                                      : difference != 0;
+    if (holds)
+      shapes = shapes | shape;
+  }
+  return shapes;
 }
 
 // Returns an upper bound for the magnitude of an arithmetic result.
@@ -151,7 +179,12 @@ Value Emitter::binary(BinaryOperator op, Value left, Value right, Location loc) 
       result = create<arith::XOrIOp>(loc, a, b);
       break;
     }
-    return Value::ofIr(Kind::Bool, extent, result);
+    Value value = Value::ofIr(Kind::Bool, extent, result);
+    if (left.holdsFor && right.holdsFor && op == BinaryOperator::And)
+      value.holdsFor = *left.holdsFor & *right.holdsFor;
+    if (left.holdsFor && right.holdsFor && op == BinaryOperator::Or)
+      value.holdsFor = *left.holdsFor | *right.holdsFor;
+    return value;
   }
   if (op >= BinaryOperator::Less)
     return compare(op, left, right, loc);
@@ -374,29 +407,48 @@ Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Locati
 }
 
 Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> arguments, Location loc) {
-  mlir::Value input = element(arguments[0], loc);
-  if (arguments.size() == 2) {
+  llvm::SmallVector<Value, 2> operands(arguments);
+  // A transposed matrix is reduced in the order of the parameter, as it lies in memory.
+  for (Value &operand : operands)
+    if (operand.extent == Extent::transposed)
+      operand = operand.ir == arguments[0].ir && &operand != operands.begin()
+                    ? operands[0]
+                    : transpose(operand, loc);
+  Extent extent = join(operands.front().extent, operands.back().extent);
+  mlir::Value input = element(operands[0], loc);
+  if (operands.size() == 2) {
     auto extended = [&](mlir::Value x) -> mlir::Value {
       auto f64 = builder.getF64Type();
       return x.getType() == f64 ? x : create<arith::ExtFOp>(loc, f64, x);
     };
     mlir::Value left = extended(input);
     mlir::Value right =
-        arguments[0].ir == arguments[1].ir ? left : extended(element(arguments[1], loc));
+        operands[0].ir == operands[1].ir ? left : extended(element(operands[1], loc));
     input = create<arith::MulFOp>(loc, left, right);
   }
   auto reduceOver = [&](Extent over) -> mlir::Value {
     count += operationsOfReduction - 1;
     return create<ReduceOp>(loc, builder.getF64Type(), function.reduction, input, over);
   };
-  // Reduces to rows first, then to the batch.
-  if (function.over == Extent::batch &&
-      join(arguments.front().extent, arguments.back().extent) == Extent::element)
-    input = reduceOver(Extent::row);
+  // Reduces to rows first, or to columns if the matrix has no rows, and then to the batch.
+  if (function.over == Extent::batch && isMatrixExtent(extent))
+    input = reduceOver(isWithin(Extent::row, extent) ? Extent::row : Extent::column);
   mlir::Value result = reduceOver(function.over);
   if (isTensorExtent(function.over) && result.getType() != compute)
     result = create<arith::TruncFOp>(loc, compute, result);
   return Value::ofIr(Kind::Number, function.over, result);
+}
+
+Value Emitter::product(const Value &left, const Value &right, bool isSymmetric, Location loc) {
+  count += operationsOfReduction - 1;
+  mlir::UnitAttr symmetric = isSymmetric ? builder.getUnitAttr() : mlir::UnitAttr();
+  return Value::ofIr(Kind::Number, productOf(left.extent, right.extent),
+                     create<ProductOp>(loc, compute, symmetric, left.ir, right.ir));
+}
+
+Value Emitter::transpose(const Value &matrix, Location loc) {
+  return Value::ofIr(Kind::Number, transposed(matrix.extent),
+                     create<TransposeOp>(loc, compute, matrix.ir));
 }
 
 Value Emitter::size(Extent over, Location loc) {
@@ -404,24 +456,50 @@ Value Emitter::size(Extent over, Location loc) {
   Value value = Value::ofIr(Kind::Number, extent, create<SizeOp>(loc, builder.getF64Type(), over));
   value.isInteger = true;
   value.bound = 0x1p53;
+  // There are as many values in a column as rows.
+  value.side = over == Extent::column ? Value::Side::Rows
+               : over == Extent::row  ? Value::Side::Columns
+                                      : Value::Side::None;
   return value;
+}
+
+Value Emitter::sizeOf(const Value &matrix, Extent over, Location loc) {
+  // The columns of a matrix are the rows of its transpose.
+  Extent extent = over == Extent::column ? matrix.extent : transposed(matrix.extent);
+  return size(isWithin(Extent::row, extent) ? Extent::column : Extent::row, loc);
 }
 
 // Returns the number of values over `extent` in one place of `over`, a batch or the tensor. The
 // number of elements in a row is the number of columns.
 Value Emitter::valueCount(Extent extent, Extent over, Location loc) {
-  auto ofBatch = [&] {
-    return binary(BinaryOperator::Multiply, size(Extent::column, loc), size(Extent::row, loc), loc);
+  auto multiply = [&](Value left, Value right) {
+    return binary(BinaryOperator::Multiply, left, right, loc);
   };
+  auto rows = [&] { return size(Extent::column, loc); };
+  auto columns = [&] { return size(Extent::row, loc); };
   if (over == Extent::batch)
-    return extent == Extent::row      ? size(Extent::column, loc)
-           : extent == Extent::column ? size(Extent::row, loc)
-                                      : ofBatch();
+    return extent == Extent::row                  ? rows()
+           : extent == Extent::column             ? columns()
+           : extent == Extent::rows_by_rows       ? multiply(rows(), rows())
+           : extent == Extent::columns_by_columns ? multiply(columns(), columns())
+                                                  : multiply(rows(), columns());
+  auto divide = [&](Value left, Value right) {
+    return binary(BinaryOperator::Divide, left, right, loc);
+  };
   Value elements = size(Extent::tensor, loc);
-  if (extent == Extent::element)
+  switch (extent) {
+  case Extent::element:
+  case Extent::transposed:
     return elements;
-  Value each = extent == Extent::batch ? ofBatch() : size(extent, loc);
-  return binary(BinaryOperator::Divide, elements, each, loc);
+  case Extent::rows_by_rows:
+    return multiply(divide(elements, columns()), rows());
+  case Extent::columns_by_columns:
+    return multiply(divide(elements, rows()), columns());
+  case Extent::batch:
+    return divide(elements, multiply(rows(), columns()));
+  default:
+    return divide(elements, size(extent, loc));
+  }
 }
 
 // Scales as many upper bits as the compute type can hold to [0, 1).

@@ -31,7 +31,12 @@ public:
 
   /// All arguments, or one of two, must be tensors of a larger extent than the result.
   Value reduce(const RuleFunction &function, llvm::ArrayRef<Value> arguments, mlir::Location loc);
+  /// Both operands must be matrices that have a product.
+  Value product(const Value &left, const Value &right, bool isSymmetric, mlir::Location loc);
+  Value transpose(const Value &matrix, mlir::Location loc);
   Value size(Extent over, mlir::Location loc);
+  /// Returns the number of rows (over columns) or of columns (over rows) of a matrix.
+  Value sizeOf(const Value &matrix, Extent over, mlir::Location loc);
   /// Returns the number of values over `extent` in one place of `over`, a batch or the tensor.
   Value valueCount(Extent extent, Extent over, mlir::Location loc);
   /// Returns a number uniform in [0, 1) from the random stream with this number.
@@ -64,6 +69,8 @@ private:
     count += operationsOfFunction - 1;
     return create<Op>(loc, std::forward<Args>(args)...);
   }
+  static std::optional<MatrixShapes> shapesFor(BinaryOperator op, Value::Side left,
+                                               Value::Side right);
   Value compare(BinaryOperator op, const Value &left, const Value &right, mlir::Location loc);
   Value roundToCompute(const Value &value, mlir::Location loc);
   static bool isExpandedExponent(double exponent);

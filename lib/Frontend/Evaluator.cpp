@@ -3,8 +3,11 @@
 #include "Evaluator.h"
 
 #include "Checker.h"
+#include "MatrixShapes.h"
 
 #include "updraft/Frontend/Numerics.h"
+
+#include <fmt/format.h>
 
 using namespace updraft;
 using llvm::StringRef;
@@ -75,8 +78,62 @@ Value Evaluator::evaluateInner(const Expr &expr, const Names &names) {
     return evaluateIf(expr, names);
   case ExprKind::Call:
     return evaluateCall(expr, names);
+  case ExprKind::List:
+    return evaluateList(expr, names);
+  case ExprKind::Tuple:
+    break;
   }
   return Value();
+}
+
+Value Evaluator::evaluateList(const Expr &expr, const Names &names) {
+  StaticList list;
+  for (const Expr *element : expr.operands) {
+    bool isTuple = element->kind == ExprKind::Tuple;
+    llvm::ArrayRef<const Expr *> parts = isTuple ? element->operands : llvm::ArrayRef(element);
+    list.width = parts.size();
+    for (const Expr *part : parts) {
+      Value number = evaluate(*part, names);
+      if (number.isError())
+        return number;
+      if (!number.isConstant()) {
+        diagnostics.report(DiagnosticKind::ListElement, part->range, describe(number.type()));
+        return Value();
+      }
+      list.numbers.push_back(number.number);
+    }
+  }
+  return Value::ofList(std::move(list));
+}
+
+Value Evaluator::evaluateListFunction(const Expr &expr, ListFunction function,
+                                      llvm::ArrayRef<Value> arguments) {
+  const Value &count = arguments[1];
+  if (!count.isConstant() || count.number != std::floor(count.number) || count.number < 1 ||
+      count.number > maxListLength) {
+    diagnostics.report(
+        DiagnosticKind::ListLength, expr.operands[1]->range, expr.text, maxListLength,
+        count.isConstant() ? fmt::format("{}", count.number) : describe(count.type()).str());
+    return Value();
+  }
+  return Value::ofList(
+      applyListFunction(function, *arguments[0].list, static_cast<size_t>(count.number)));
+}
+
+bool Evaluator::haveOneShape(const Expr &expr, StringRef op, llvm::ArrayRef<Value> operands) {
+  auto extents = llvm::map_to_vector<3>(operands, [](const Value &value) { return value.extent; });
+  return joinShapes(diagnostics, expr, op, extents).has_value();
+}
+
+Value Evaluator::evaluateProduct(const Expr &expr, StringRef op, bool isSymmetric,
+                                 llvm::ArrayRef<Value> operands) {
+  if (!isMatrix) {
+    diagnostics.report(DiagnosticKind::RowsOutsideMatrix, expr.focus, op);
+    return Value();
+  }
+  if (!productShape(diagnostics, expr, op, operands[0].extent, operands[1].extent, isSymmetric))
+    return Value();
+  return emit.product(operands[0], operands[1], isSymmetric, location(expr.focus));
 }
 
 Value Evaluator::evaluateName(const Expr &expr, const Names &names) {
@@ -101,6 +158,10 @@ Value Evaluator::evaluateBinary(const Expr &expr, const Names &names) {
   Value right = evaluate(*expr.operands[1], names);
   if (right.isError())
     return right;
+  if (expr.binary == BinaryOperator::MatrixProduct)
+    return evaluateProduct(expr, spelling(expr.binary), /*isSymmetric=*/false, {left, right});
+  if (!haveOneShape(expr, spelling(expr.binary), {left, right}))
+    return Value();
   if (expr.binary != BinaryOperator::Power) {
     bool isLogic = expr.binary == BinaryOperator::And || expr.binary == BinaryOperator::Or;
     if (isLogic && left.isConstant())
@@ -112,15 +173,25 @@ Value Evaluator::evaluateBinary(const Expr &expr, const Names &names) {
   return emit.power(left, right, location(expr.focus));
 }
 
+bool Evaluator::holds(MatrixShapes condition) {
+  if (!bitEnumContainsAny(shapes, condition))
+    return false;
+  shapes = shapes & condition;
+  return true;
+}
+
 Value Evaluator::evaluateIf(const Expr &expr, const Names &names) {
   Value condition = evaluate(*expr.operands[0], names);
   if (condition.isError())
     return condition;
+  if (condition.holdsFor)
+    return evaluate(*expr.operands[holds(*condition.holdsFor) ? 1 : 2], names);
   if (condition.isConstant())
     return evaluate(*expr.operands[condition.boolean ? 1 : 2], names);
   Value whenTrue = evaluate(*expr.operands[1], names);
   Value whenFalse = evaluate(*expr.operands[2], names);
-  if (whenTrue.isError() || whenFalse.isError())
+  if (whenTrue.isError() || whenFalse.isError() ||
+      !haveOneShape(expr, "if", {condition, whenTrue, whenFalse}))
     return Value();
   return emit.select(condition, whenTrue, whenFalse, location(expr.focus));
 }
@@ -132,10 +203,14 @@ Value Evaluator::evaluateCall(const Expr &expr, const Names &names) {
     if (arguments.back().isError())
       return Value();
   }
+  if (std::optional<ListFunction> ofList = findListFunction(expr.text))
+    return evaluateListFunction(expr, *ofList, arguments);
   if (const Builtin *builtin = findBuiltin(expr.text);
       builtin && builtin->arity == arguments.size())
-    return emit.builtin(builtin->kind, arguments, location(expr.focus));
-  if (const RuleFunction *ruleFunction = findRuleFunction(expr.text))
+    return haveOneShape(expr, expr.text, arguments)
+               ? emit.builtin(builtin->kind, arguments, location(expr.focus))
+               : Value();
+  if (const RuleFunction *ruleFunction = findRuleFunction(expr.text, arguments.size()))
     return evaluateRuleFunction(expr, *ruleFunction, arguments);
   const Function *function = names.file->visible.lookup(expr.text);
   if (!function)
@@ -166,10 +241,22 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
       return Value();
     }
     return emit.random(randomNumbers++, loc);
+  case RuleFunctionKind::SizeOf:
+    if (!checkMatrix(diagnostics, *expr.operands[0], function.name, arguments[0].extent))
+      return Value();
+    return emit.sizeOf(arguments[0], function.over, loc);
+  case RuleFunctionKind::Transpose:
+    if (!checkMatrix(diagnostics, *expr.operands[0], function.name, arguments[0].extent))
+      return Value();
+    return emit.transpose(arguments[0], loc);
+  case RuleFunctionKind::SymmetricProduct:
+    return evaluateProduct(expr, function.name, /*isSymmetric=*/true, arguments);
   case RuleFunctionKind::Count:
   case RuleFunctionKind::Reduce:
     break;
   }
+  if (!haveOneShape(expr, function.name, arguments))
+    return Value();
   Extent extent = Extent::model;
   for (const Value &argument : arguments)
     extent = join(extent, argument.extent);
@@ -185,12 +272,51 @@ Value Evaluator::expand(const Function &function, llvm::ArrayRef<Value> argument
   Names names{function.file, {}};
   for (auto [parameter, argument] : llvm::zip(function.parameters, arguments))
     names.add(parameter.text, argument);
-  for (const Let &let : function.lets) {
+  return evaluate(function.lets, names) ? evaluate(*function.result, names) : Value();
+}
+
+bool Evaluator::evaluate(llvm::ArrayRef<Let> lets, Names &names) {
+  for (const Let &let : lets) {
+    if (let.repeat) {
+      if (!evaluate(*let.repeat, names))
+        return false;
+      continue;
+    }
     Value value = evaluate(*let.value, names);
     if (value.isError())
-      return value;
+      return false;
     nameResult(let.name, value);
     names.add(let.name.text, value);
   }
-  return evaluate(*function.result, names);
+  return true;
+}
+
+bool Evaluator::evaluate(const Repeat &repeat, Names &names) {
+  Value list = evaluate(*repeat.list, names);
+  llvm::SmallVector<Value> variables;
+  for (const Let &variable : repeat.variables)
+    variables.push_back(evaluate(*variable.value, names));
+  auto isError = [](const Value &value) { return value.isError(); };
+  if (list.isError() || llvm::any_of(variables, isError))
+    return false;
+  for (size_t i = 0; i < list.list->size(); ++i) {
+    Names inner = names;
+    for (auto [name, number] : llvm::zip(repeat.items, list.list->element(i)))
+      inner.add(name.text, Value::ofNumber(number));
+    for (auto [variable, value] : llvm::zip(repeat.variables, variables))
+      inner.add(variable.name.text, value);
+    if (!evaluate(repeat.lets, inner))
+      return false;
+    for (const Let &next : repeat.nexts)
+      for (auto [variable, value] : llvm::zip(repeat.variables, variables))
+        if (variable.name.text == next.name.text) {
+          value = evaluate(*next.value, inner);
+          nameResult(next.name, value);
+        }
+    if (llvm::any_of(variables, isError))
+      return false;
+  }
+  for (auto [variable, value] : llvm::zip(repeat.variables, variables))
+    names.add(variable.name.text, value);
+  return true;
 }

@@ -36,6 +36,11 @@ public:
   /// Returns an error value after reporting an error.
   Value evaluate(const Expr &expr, const Names &names);
 
+  /// Evaluates `let` and `repeat` statements in order, and adds their names. Returns false after
+  /// reporting an error.
+  bool evaluate(llvm::ArrayRef<Let> lets, Names &names);
+  bool evaluate(const Repeat &repeat, Names &names);
+
   mlir::Location location(SourceRange range) const;
   /// Returns the location of a name's declaration, with the name.
   mlir::Location location(const Identifier &name) const;
@@ -46,12 +51,23 @@ public:
   Emitter emit;
   /// Whether the tensors have rows and columns.
   bool isMatrix = false;
+  /// The shapes of matrices for which the result is. A condition that distinguishes between these
+  /// leaves those for which it holds.
+  MatrixShapes shapes = allShapes;
 
 private:
   Value evaluateInner(const Expr &expr, const Names &names);
   Value evaluateName(const Expr &expr, const Names &names);
   Value evaluateBinary(const Expr &expr, const Names &names);
+  /// Returns whether a comparison of rows with columns holds, for the remaining shapes.
+  bool holds(MatrixShapes condition);
   Value evaluateIf(const Expr &expr, const Names &names);
+  Value evaluateList(const Expr &expr, const Names &names);
+  Value evaluateListFunction(const Expr &expr, ListFunction function,
+                             llvm::ArrayRef<Value> arguments);
+  Value evaluateProduct(const Expr &expr, llvm::StringRef op, bool isSymmetric,
+                        llvm::ArrayRef<Value> operands);
+  bool haveOneShape(const Expr &expr, llvm::StringRef op, llvm::ArrayRef<Value> operands);
   Value evaluateCall(const Expr &expr, const Names &names);
   Value evaluateRuleFunction(const Expr &expr, const RuleFunction &function,
                              llvm::ArrayRef<Value> arguments);

@@ -43,6 +43,8 @@ BinaryInfo binaryInfo(TokenKind kind) {
     return {5, BinaryOperator::Multiply};
   case TokenKind::Slash:
     return {5, BinaryOperator::Divide};
+  case TokenKind::At:
+    return {5, BinaryOperator::MatrixProduct};
   default:
     return {0, BinaryOperator::Add};
   }
@@ -85,16 +87,16 @@ void ExpressionParser::expectedOneOf(llvm::ArrayRef<TokenKind> kinds, StringRef 
   expected(what, hint);
 }
 
-bool ExpressionParser::parseList(llvm::function_ref<bool()> parseItem) {
-  while (!at(TokenKind::RightParen)) {
+bool ExpressionParser::parseList(llvm::function_ref<bool()> parseItem, TokenKind close) {
+  while (!at(close)) {
     if (!parseItem())
       return false;
     if (!accept(TokenKind::Comma))
       break;
   }
-  if (accept(TokenKind::RightParen))
+  if (accept(close))
     return true;
-  expectedOneOf({TokenKind::Comma, TokenKind::RightParen}, typeHint());
+  expectedOneOf({TokenKind::Comma, close}, typeHint());
   return false;
 }
 
@@ -195,6 +197,11 @@ const Expr *ExpressionParser::parsePrefix() {
 // Binds tighter than a preceding minus, and looser than a following one: -x ^ -y is -(x ^ (-y)).
 const Expr *ExpressionParser::parsePower() {
   const Expr *base = parseOperand();
+  if (base && at(TokenKind::LeftBracket)) {
+    diagnostics.report(DiagnosticKind::InvalidCharacter, currentRange(), "`[` behind a value",
+                       "; a rule says what becomes of each element, without an index");
+    return nullptr;
+  }
   if (!base || !at(TokenKind::Caret))
     return base;
   llvm::scope_exit leave([this] { --nesting; });
@@ -243,15 +250,48 @@ const Expr *ExpressionParser::parseOperand() {
     return make(expr, {});
   case TokenKind::If:
     return parseIf();
-  case TokenKind::LeftParen: {
-    advance();
-    const Expr *inner = parseExpression();
-    return inner && expect(TokenKind::RightParen) ? inner : nullptr;
-  }
+  case TokenKind::LeftParen:
+    return parseParentheses();
+  case TokenKind::LeftBracket:
+    expr.kind = ExprKind::List;
+    return parseElements(expr, TokenKind::RightBracket);
   default:
     expected("an expression");
     return nullptr;
   }
+}
+
+/// Parses an expression in parentheses, or the parts of a tuple.
+const Expr *ExpressionParser::parseParentheses() {
+  Expr tuple{ExprKind::Tuple};
+  tuple.focus = currentRange();
+  advance();
+  const Expr *first = parseExpression();
+  if (first && at(TokenKind::Comma))
+    return parseElements(tuple, TokenKind::RightParen, first);
+  return first && expect(TokenKind::RightParen) ? first : nullptr;
+}
+
+/// Parses the rest of a list or tuple, whose first part may have been parsed.
+const Expr *ExpressionParser::parseElements(Expr expr, TokenKind close, const Expr *first) {
+  advance();
+  llvm::SmallVector<const Expr *, 8> parts;
+  if (first)
+    parts.push_back(first);
+  bool isClosed = parseList(
+      [&] {
+        parts.push_back(parseExpression());
+        return parts.back() != nullptr;
+      },
+      close);
+  if (!isClosed)
+    return nullptr;
+  expr.range = expr.focus.to(previousRange());
+  if (expr.kind == ExprKind::Tuple && parts.size() < 2) {
+    diagnostics.report(DiagnosticKind::TupleOfOne, expr.range);
+    return nullptr;
+  }
+  return make(expr, parts);
 }
 
 const Expr *ExpressionParser::parseIf() {

@@ -48,9 +48,9 @@ protected:
   /// Whether the last such report was about the current token.
   bool atUnexpected() const { return position == lastUnexpected; }
   void expectedOneOf(llvm::ArrayRef<TokenKind> kinds, llvm::StringRef hint = "");
-  /// Parses the rest of a list in parentheses after the `(`. Calls `parseItem` for each item, which
-  /// returns false after reporting an error.
-  bool parseList(llvm::function_ref<bool()> parseItem);
+  /// Parses the rest of a list after the `(` or `[`. Calls `parseItem` for each item, which returns
+  /// false after reporting an error.
+  bool parseList(llvm::function_ref<bool()> parseItem, TokenKind close = TokenKind::RightParen);
   /// A hint for types in the syntax of other languages.
   llvm::StringRef typeHint() const { return at(TokenKind::Colon) ? "; types are inferred" : ""; }
 
@@ -65,6 +65,8 @@ private:
   const Expr *parseBinary(unsigned minimumPrecedence);
   const Expr *parsePrefix();
   const Expr *parsePower();
+  const Expr *parseParentheses();
+  const Expr *parseElements(Expr expr, TokenKind close, const Expr *first = nullptr);
   const Expr *parseIf();
   const Expr *parseCall(SourceRange name);
   bool enter();

@@ -247,7 +247,9 @@ private:
     addLine(indent, "");
     lines.back().text.assign(indent, ' ');
     size_t assign = findOutside(words, TokenKind::Assign);
-    if (assign == words.size()) {
+    if (words.front().kind == TokenKind::Repeat) {
+      appendLines(words, reserve);
+    } else if (assign == words.size()) {
       // A keyword stays on the line of its first operand.
       if (words.size() > 1 && words[1].kind != TokenKind::LeftParen) {
         lines.back().text += words.front().text.str() + " ";

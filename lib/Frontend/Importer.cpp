@@ -44,13 +44,15 @@ mlir::Type elementType(mlir::Builder &builder, StorageType type) {
 /// Imports the rule for vectors or the rule for matrices.
 class RuleImporter {
 public:
+  /// `shapes` are those of the matrices that have no rule yet.
   RuleImporter(mlir::MLIRContext &context, const ResolvedRequest &request, StringRef numerics,
-               bool isMatrix, DiagnosticEngine &diagnostics)
+               bool isMatrix, MatrixShapes shapes, DiagnosticEngine &diagnostics)
       : builder(&context), request(request), isMatrix(isMatrix), diagnostics(diagnostics),
         compute(request.computesInF64() ? mlir::Type(builder.getF64Type())
                                         : mlir::Type(builder.getF32Type())),
         evaluator(builder, compute, numerics, diagnostics) {
     evaluator.isMatrix = isMatrix;
+    evaluator.shapes = shapes;
   }
 
   /// Creates the rule at the end of `place`. Returns the flags that are derived from
@@ -59,9 +61,8 @@ public:
     Location loc = evaluator.location(request.rule->name);
     builder.setInsertionPointToEnd(place);
     std::string name = request.rule->name.text.str() + (isMatrix ? "_matrix" : "");
-    auto op = RuleOp::create(builder, loc, name, compute);
-    op.setMatrix(isMatrix);
-    op.setFast(numerics == fastNumerics);
+    auto op = RuleOp::create(builder, loc, name, compute, isMatrix, /*shapes=*/MatrixShapesAttr(),
+                             numerics == fastNumerics);
     builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
 
     for (const ResolvedStage &stage : request.stages)
@@ -71,8 +72,15 @@ public:
       llvm::append_range(derived,
                          importRequirements(builder, evaluator, stage, names, diagnostics));
     importUpdates();
+    if (isMatrix && shapes() != allShapes) {
+      op.setShapes(shapes());
+      op.setSymName(request.rule->name.text.str() + suffixOf(shapes()));
+    }
     return derived;
   }
+
+  /// The shapes of matrices that the imported rule is for.
+  MatrixShapes shapes() const { return evaluator.shapes; }
 
 private:
   void importParameters(const ResolvedStage &stage) {
@@ -166,19 +174,23 @@ bool reduceAlike(mlir::ModuleOp module) {
       if (reduce.getOver() == Extent::group)
         kinds.back().push_back(reduce.getKind());
   }
-  return kinds.size() < 2 || kinds[0] == kinds[1];
+  return llvm::all_equal(kinds);
 }
 
-/// Replaces the variants of a rule by the form for the requested tensors. Returns the tensors of
-/// the remaining rules.
+/// Leaves the forms of a rule for the requested tensors. Returns the tensors of the remaining
+/// rules.
 upd_tensors keepOnly(mlir::ModuleOp module, upd_tensors tensors) {
   auto found = module.getOps<VariantsOp>();
   if (found.empty() || tensors == UPD_ALL_TENSORS)
     return UPD_ALL_TENSORS;
   VariantsOp variants = *found.begin();
-  auto rule =
-      cast<RuleOp>(tensors == UPD_VECTORS ? variants.getVectorForm() : variants.getMatrixForm());
-  rule.setSymName(cast<RuleOp>(variants.getVectorForm()).getSymName());
+  auto vectors = cast<RuleOp>(variants.getVectorForm());
+  auto rule = tensors == UPD_VECTORS ? vectors : cast<RuleOp>(variants.getMatrixForm());
+  rule.setSymName(vectors.getSymName());
+  if (tensors == UPD_MATRICES && !llvm::hasSingleElement(variants.getMatrices().front())) {
+    vectors.erase();
+    return tensors;
+  }
   rule->moveBefore(variants);
   variants.erase();
   return tensors;
@@ -228,11 +240,16 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
                         {},
                         UPD_ALL_TENSORS,
                         {}};
-  for (auto [isMatrix, place] :
-       llvm::enumerate(createPlaces(*imported.module, resolved->hasMatrixRule)))
-    imported.derived =
-        RuleImporter(context, *resolved, request.numerics, isMatrix != 0, diagnostics)
-            .importInto(place, request.numerics);
+  auto importForm = [&](mlir::Block *place, bool isMatrix, MatrixShapes shapes) {
+    RuleImporter importer(context, *resolved, request.numerics, isMatrix, shapes, diagnostics);
+    imported.derived = importer.importInto(place, request.numerics);
+    return importer.shapes();
+  };
+  auto places = createPlaces(*imported.module, resolved->hasMatrixRule);
+  importForm(places.front(), /*isMatrix=*/false, allShapes);
+  auto remaining = resolved->hasMatrixRule ? allShapes : MatrixShapes(0);
+  while (remaining != MatrixShapes(0) && diagnostics.diagnostics().size() == before)
+    remaining = remaining & ~importForm(places.back(), /*isMatrix=*/true, remaining);
   if (diagnostics.diagnostics().size() == before && !reduceAlike(*imported.module))
     diagnostics.report(DiagnosticKind::GroupReductionsDiffer, resolved->rule->name.range,
                        resolved->rule->name.text);

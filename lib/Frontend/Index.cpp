@@ -4,6 +4,7 @@
 
 #include "Builtins.h"
 #include "RuleFunctions.h"
+#include "StaticList.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -64,5 +65,7 @@ std::vector<BuiltinFunction> updraft::builtinFunctions() {
     functions.push_back({builtin.name, builtin.arity});
   for (const RuleFunction &function : ruleFunctions())
     functions.push_back({function.name, function.arity});
+  for (StringRef name : listFunctionNames)
+    functions.push_back({name, 2});
   return functions;
 }

@@ -20,17 +20,17 @@ struct Keyword {
 };
 
 constexpr Keyword keywordTable[] = {
-    {"else", TokenKind::Else},       {"false", TokenKind::False},
-    {"finish", TokenKind::Finish},   {"fn", TokenKind::Fn},
-    {"hold", TokenKind::Hold},       {"if", TokenKind::If},
-    {"import", TokenKind::Import},   {"let", TokenKind::Let},
-    {"next", TokenKind::Next},       {"over", TokenKind::Over},
-    {"require", TokenKind::Require}, {"return", TokenKind::Return},
-    {"rule", TokenKind::Rule},       {"skip", TokenKind::Skip},
-    {"state", TokenKind::State},     {"static", TokenKind::Static},
-    {"then", TokenKind::Then},       {"transform", TokenKind::Transform},
-    {"true", TokenKind::True},       {"update", TokenKind::Update},
-    {"when", TokenKind::When},
+    {"else", TokenKind::Else},           {"false", TokenKind::False},
+    {"finish", TokenKind::Finish},       {"fn", TokenKind::Fn},
+    {"hold", TokenKind::Hold},           {"if", TokenKind::If},
+    {"import", TokenKind::Import},       {"let", TokenKind::Let},
+    {"next", TokenKind::Next},           {"over", TokenKind::Over},
+    {"repeat", TokenKind::Repeat},       {"require", TokenKind::Require},
+    {"return", TokenKind::Return},       {"rule", TokenKind::Rule},
+    {"skip", TokenKind::Skip},           {"state", TokenKind::State},
+    {"static", TokenKind::Static},       {"then", TokenKind::Then},
+    {"transform", TokenKind::Transform}, {"true", TokenKind::True},
+    {"update", TokenKind::Update},       {"when", TokenKind::When},
 };
 
 TokenKind keywordKind(StringRef text) {
@@ -213,6 +213,8 @@ private:
                    .Case(")", TokenKind::RightParen)
                    .Case("{", TokenKind::LeftBrace)
                    .Case("}", TokenKind::RightBrace)
+                   .Case("[", TokenKind::LeftBracket)
+                   .Case("]", TokenKind::RightBracket)
                    .Case(",", TokenKind::Comma)
                    .Case(":", TokenKind::Colon)
                    .Case(";", TokenKind::Semicolon)
@@ -221,6 +223,7 @@ private:
                    .Case("-", TokenKind::Minus)
                    .Case("*", TokenKind::Star)
                    .Case("/", TokenKind::Slash)
+                   .Case("@", TokenKind::At)
                    .Case("^", TokenKind::Caret)
                    .Case("<", TokenKind::Less)
                    .Case(">", TokenKind::Greater)
@@ -235,7 +238,6 @@ private:
                .Case("|", "; or is written `||`")
                .Case("#", "; a comment starts with `//`")
                .Case("?", "; a choice is written `if … then … else …`")
-               .Case("[", "; a rule says what becomes of each element, without an index")
                .Case(".", "; a function of `x` is written `f(x)`, and a path in quotes")
                .Case("'", "; a string is written with `\"`")
                .Default("");
@@ -320,6 +322,8 @@ StringRef updraft::describe(TokenKind kind) {
     return "`next`";
   case TokenKind::Over:
     return "`over`";
+  case TokenKind::Repeat:
+    return "`repeat`";
   case TokenKind::Require:
     return "`require`";
   case TokenKind::Return:
@@ -350,6 +354,10 @@ StringRef updraft::describe(TokenKind kind) {
     return "`{`";
   case TokenKind::RightBrace:
     return "`}`";
+  case TokenKind::LeftBracket:
+    return "`[`";
+  case TokenKind::RightBracket:
+    return "`]`";
   case TokenKind::Comma:
     return "`,`";
   case TokenKind::Colon:
@@ -366,6 +374,8 @@ StringRef updraft::describe(TokenKind kind) {
     return "`*`";
   case TokenKind::Slash:
     return "`/`";
+  case TokenKind::At:
+    return "`@`";
   case TokenKind::Caret:
     return "`^`";
   case TokenKind::Less:

@@ -16,6 +16,14 @@ namespace {
 constexpr unsigned maxParenColumn = 60;
 constexpr unsigned indentation = 4;
 
+bool opens(const Word &word) {
+  return word.kind == TokenKind::LeftParen || word.kind == TokenKind::LeftBracket;
+}
+
+bool closes(const Word &word) {
+  return word.kind == TokenKind::RightParen || word.kind == TokenKind::RightBracket;
+}
+
 bool endsOperand(const Word &word) {
   switch (word.kind) {
   case TokenKind::Identifier:
@@ -24,6 +32,7 @@ bool endsOperand(const Word &word) {
   case TokenKind::True:
   case TokenKind::False:
   case TokenKind::RightParen:
+  case TokenKind::RightBracket:
     return true;
   default:
     return false;
@@ -57,6 +66,7 @@ unsigned bindingStrength(TokenKind kind) {
     return 5;
   case TokenKind::Star:
   case TokenKind::Slash:
+  case TokenKind::At:
     return 6;
   case TokenKind::Caret:
     return 7;
@@ -67,12 +77,12 @@ unsigned bindingStrength(TokenKind kind) {
 
 bool isSpaced(Words words, size_t index) {
   const Word &left = words[index - 1], &right = words[index];
-  if (left.kind == TokenKind::LeftParen || right.kind == TokenKind::RightParen ||
-      right.kind == TokenKind::Comma)
+  if (opens(left) || closes(right) || right.kind == TokenKind::Comma)
     return false;
   if (right.kind == TokenKind::LeftParen)
-    return left.kind != TokenKind::Identifier && left.kind != TokenKind::Update &&
-           left.kind != TokenKind::Finish && !isPrefixOperator(words, index - 1);
+    return (left.kind != TokenKind::Identifier || left.text == "for") &&
+           left.kind != TokenKind::Update && left.kind != TokenKind::Finish &&
+           !isPrefixOperator(words, index - 1);
   return !isPrefixOperator(words, index - 1);
 }
 
@@ -81,10 +91,10 @@ class OutsideWalk {
 public:
   /// Whether the word is outside. Parentheses themselves are outside.
   bool isOutside(const Word &word) {
-    if (word.kind == TokenKind::RightParen)
+    if (closes(word))
       --parens;
     bool result = parens == 0 && ifs == 0;
-    if (word.kind == TokenKind::LeftParen)
+    if (opens(word))
       ++parens;
     if (parens == 0 && word.kind == TokenKind::If)
       ++ifs;
@@ -142,9 +152,9 @@ void breakConditional(Words words, Lines &lines, unsigned reserve) {
   };
   // Finds the `then` and `else` of the first `if`, and skips those of nested conditions.
   for (size_t i = 1; i < words.size(); ++i) {
-    if (words[i].kind == TokenKind::LeftParen)
+    if (opens(words[i]))
       ++parens;
-    else if (words[i].kind == TokenKind::RightParen)
+    else if (closes(words[i]))
       --parens;
     if (parens != 0)
       continue;
@@ -167,9 +177,9 @@ llvm::SmallVector<size_t> loosestOperators(Words words) {
   llvm::SmallVector<size_t> found;
   unsigned least = ~0U, parens = 0;
   for (size_t i = 1; i < words.size(); ++i) {
-    TokenKind kind = words[i].kind, before = words[i - 1].kind;
-    parens += before == TokenKind::LeftParen;
-    parens -= kind == TokenKind::RightParen;
+    TokenKind kind = words[i].kind;
+    parens += opens(words[i - 1]);
+    parens -= closes(words[i]);
     if (parens == 0 && kind == TokenKind::If)
       break;
     unsigned strength = bindingStrength(kind);
@@ -217,7 +227,7 @@ void breakParentheses(Words words, size_t open, Lines &lines, unsigned reserve) 
   size_t begin = open + 1, i = begin;
   bool isFirst = true, isBroken = false; // the previous argument
   for (;; ++i) {
-    bool isEnd = parens == 0 && words[i].kind == TokenKind::RightParen;
+    bool isEnd = parens == 0 && closes(words[i]);
     if (parens == 0 && i > begin && (isEnd || words[i].kind == TokenKind::Comma)) {
       Words argument = words.slice(begin, i - begin);
       unsigned after = isEnd ? 1 + reserve : 1;
@@ -235,12 +245,44 @@ void breakParentheses(Words words, size_t open, Lines &lines, unsigned reserve) 
     }
     if (isEnd)
       break;
-    parens += words[i].kind == TokenKind::LeftParen;
-    parens -= words[i].kind == TokenKind::RightParen;
+    parens += opens(words[i]);
+    parens -= closes(words[i]);
   }
-  lines.append(")");
+  lines.append(words[i].text);
   if (i + 1 < words.size())
     lines.append((isSpaced(words, i + 1) ? " " : "") + onOneLine(words.drop_front(i + 1)));
+}
+
+// repeat y = x,      aligns the values and the `for`
+//        z = 1
+//        for (a, b) in list
+void breakRepeat(Words words, Lines &lines, unsigned reserve) {
+  llvm::SmallVector<size_t> ends; // of the values, with their commas
+  size_t loop = 0, list = 0;
+  OutsideWalk walk;
+  for (auto [i, word] : llvm::enumerate(words)) {
+    if (!walk.isOutside(word))
+      continue;
+    // `for` and `in` may also be names.
+    bool isName = i + 1 < words.size() && words[i + 1].kind == TokenKind::Assign;
+    if (word.kind == TokenKind::Comma && loop == 0)
+      ends.push_back(i + 1);
+    else if (word.text == "for" && !isName && list == 0)
+      loop = i;
+    else if (word.text == "in" && !isName && loop != 0 && list == 0)
+      list = i + 1;
+  }
+  ends.push_back(loop);
+  lines.append(words.front().text.str() + " ");
+  unsigned column = lines.column();
+  size_t begin = 1;
+  for (size_t end : ends) {
+    lines.append(breakLines(words.slice(begin, end - begin), column));
+    lines.breakTo(column);
+    begin = end;
+  }
+  lines.append(onOneLine(words.slice(loop, list - loop)) + " ");
+  lines.append(breakLines(words.drop_front(list), lines.column(), reserve));
 }
 } // namespace
 
@@ -270,6 +312,10 @@ std::vector<std::string> updraft::breakLines(Words words, unsigned column, unsig
   if (words.size() < 2 || column + widthOf(line) + reserve <= maxLineWidth)
     return {line};
   Lines lines(column);
+  if (words.front().kind == TokenKind::Repeat) {
+    breakRepeat(words, lines, reserve);
+    return lines.take();
+  }
   if (words.front().kind == TokenKind::If) {
     breakConditional(words, lines, reserve);
     return lines.take();
@@ -283,7 +329,8 @@ std::vector<std::string> updraft::breakLines(Words words, unsigned column, unsig
     lines.append(breakLines(words.drop_front(), lines.column(), reserve));
     return lines.take();
   }
-  size_t open = findOutside(words, TokenKind::LeftParen);
+  size_t open = std::min(findOutside(words, TokenKind::LeftParen),
+                         findOutside(words, TokenKind::LeftBracket));
   if (open == words.size())
     return {line};
   breakParentheses(words, open, lines, reserve);

@@ -5,6 +5,7 @@
 #include "updraft/Frontend/Parser.h"
 
 #include "ChainParser.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace updraft;
@@ -15,8 +16,8 @@ namespace {
 constexpr TokenKind declarationStarts[] = {TokenKind::Rule, TokenKind::Transform, TokenKind::Fn,
                                            TokenKind::Import};
 constexpr TokenKind bodyStarts[] = {TokenKind::State, TokenKind::Update, TokenKind::Finish};
-constexpr TokenKind statementStarts[] = {TokenKind::Let, TokenKind::Next, TokenKind::Skip,
-                                         TokenKind::Hold};
+constexpr TokenKind statementStarts[] = {TokenKind::Let, TokenKind::Next, TokenKind::Repeat,
+                                         TokenKind::Skip, TokenKind::Hold};
 
 /// Only a transform can have `finish`.
 llvm::ArrayRef<TokenKind> startsInBody(const Rule &rule) {
@@ -71,8 +72,8 @@ private:
             /*endsAtBlock=*/true);
   }
   void recoverInUpdate() {
-    recover({TokenKind::Let, TokenKind::Next, TokenKind::Skip, TokenKind::Hold, TokenKind::State,
-             TokenKind::Update, TokenKind::Finish, TokenKind::RightBrace});
+    recover({TokenKind::Let, TokenKind::Next, TokenKind::Repeat, TokenKind::Skip, TokenKind::Hold,
+             TokenKind::State, TokenKind::Update, TokenKind::Finish, TokenKind::RightBrace});
   }
   bool isOneOf(llvm::ArrayRef<TokenKind> kinds) const {
     return llvm::is_contained(kinds, current().kind);
@@ -90,6 +91,7 @@ private:
     case TokenKind::State:
     case TokenKind::Let:
     case TokenKind::Next:
+    case TokenKind::Repeat:
       return isFollowedBy(TokenKind::Identifier);
     case TokenKind::Update:
     case TokenKind::Finish:
@@ -130,8 +132,8 @@ private:
 
   // A hint for `next param -= …` from other languages.
   std::string assignmentHint(StringRef name) const {
-    bool isOperator =
-        at(TokenKind::Plus) || at(TokenKind::Minus) || at(TokenKind::Star) || at(TokenKind::Slash);
+    bool isOperator = at(TokenKind::Plus) || at(TokenKind::Minus) || at(TokenKind::Star) ||
+                      at(TokenKind::Slash) || at(TokenKind::At);
     if (!isOperator)
       return "";
     return ("; write the whole value, as in `" + name + " = " + name + " " + currentRange().text() +
@@ -177,22 +179,117 @@ private:
     }
     advance();
     function.isBlock = true;
-    while (accept(TokenKind::Let)) {
-      std::optional<Identifier> letName;
-      const Expr *value = parseBinding(letName, "a name");
-      if (!value)
-        return false;
-      accept(TokenKind::Semicolon);
-      function.lets.push_back({*letName, value});
-    }
+    if (!parseLets(function.lets))
+      return false;
     if (!at(TokenKind::Return)) {
-      expectedOneOf({TokenKind::Let, TokenKind::Return});
+      expectedOneOf({TokenKind::Let, TokenKind::Repeat, TokenKind::Return});
       return false;
     }
     advance();
     function.result = parseExpression();
     accept(TokenKind::Semicolon);
     return function.result && expect(TokenKind::RightBrace);
+  }
+
+  // Parses `let` and `repeat` statements up to another one.
+  bool parseLets(std::vector<Let> &lets) {
+    while (at(TokenKind::Let) || at(TokenKind::Repeat)) {
+      if (at(TokenKind::Repeat)) {
+        const Repeat *repeat = parseRepeat();
+        if (!repeat)
+          return false;
+        lets.push_back({{}, nullptr, repeat});
+        continue;
+      }
+      advance();
+      std::optional<Identifier> name;
+      const Expr *value = parseBinding(name, "a name");
+      if (!value)
+        return false;
+      accept(TokenKind::Semicolon);
+      lets.push_back({*name, value});
+    }
+    return true;
+  }
+
+  // Accepts a word that has a meaning only here.
+  bool expectWord(StringRef word) {
+    if (at(TokenKind::Identifier) && currentRange().text() == word) {
+      advance();
+      return true;
+    }
+    expected(("`" + word + "`").str());
+    return false;
+  }
+
+  // Returns null after reporting an error.
+  const Repeat *parseRepeat() {
+    Repeat repeat;
+    repeat.range = currentRange();
+    llvm::scope_exit leave([this] { --repeatDepth; });
+    if (++repeatDepth > maxRepeatDepth) {
+      diagnostics.report(DiagnosticKind::RepeatTooDeep, repeat.range, maxRepeatDepth);
+      return nullptr;
+    }
+    do {
+      advance();
+      std::optional<Identifier> name;
+      const Expr *value = parseBinding(name, "the name of a value that is computed again");
+      if (!value)
+        return nullptr;
+      repeat.variables.push_back({*name, value});
+    } while (at(TokenKind::Comma));
+    if (!expectWord("for"))
+      return nullptr;
+    repeat.isTuple = accept(TokenKind::LeftParen);
+    if (repeat.isTuple && at(TokenKind::RightParen)) {
+      expected("a name for a part of the list's elements");
+      return nullptr;
+    }
+    if (repeat.isTuple) {
+      if (!parseNames(repeat.items, "a name for a part of the list's elements"))
+        return nullptr;
+    } else if (auto name = parseName("a name for the list's elements")) {
+      repeat.items.push_back(*name);
+    } else {
+      return nullptr;
+    }
+    if (!expectWord("in"))
+      return nullptr;
+    repeat.list = parseExpression();
+    if (!repeat.list || !expect(TokenKind::LeftBrace))
+      return nullptr;
+    if (!parseLets(repeat.lets) || !parseRepeatNexts(repeat)) {
+      skipBlock();
+      return nullptr;
+    }
+    return &file.repeats.emplace_back(std::move(repeat));
+  }
+
+  bool parseRepeatNexts(Repeat &repeat) {
+    while (accept(TokenKind::Next)) {
+      std::optional<Identifier> name;
+      const Expr *value = parseBinding(name, "the name of a value that is computed again");
+      if (!value)
+        return false;
+      accept(TokenKind::Semicolon);
+      repeat.nexts.push_back({*name, value});
+    }
+    if (accept(TokenKind::RightBrace))
+      return true;
+    if (repeat.nexts.empty())
+      expectedOneOf({TokenKind::Let, TokenKind::Repeat, TokenKind::Next, TokenKind::RightBrace});
+    else
+      expectedOneOf({TokenKind::Next, TokenKind::RightBrace});
+    return false;
+  }
+
+  // Skips the rest of a block whose `{` was accepted.
+  void skipBlock() {
+    for (unsigned open = 1; open > 0 && !atDeclaration(); advance()) {
+      open += at(TokenKind::LeftBrace);
+      open -= at(TokenKind::RightBrace);
+    }
   }
 
   // Enters a block after its head, which may have an error. The brace may be missing before the
@@ -395,6 +492,13 @@ private:
   bool parseStatement(const Rule &rule, Update &update) {
     Statement statement{};
     statement.name = {currentRange().text(), currentRange()};
+    if (at(TokenKind::Repeat)) {
+      statement.kind = StatementKind::Repeat;
+      statement.repeat = parseRepeat();
+      if (statement.repeat)
+        update.statements.push_back(statement);
+      return statement.repeat != nullptr;
+    }
     if (at(TokenKind::Skip) || at(TokenKind::Hold)) {
       statement.kind = at(TokenKind::Skip) ? StatementKind::Skip : StatementKind::Hold;
       advance();
@@ -431,6 +535,8 @@ private:
     update.statements.push_back(statement);
     return true;
   }
+
+  unsigned repeatDepth = 0;
 };
 } // namespace
 

@@ -165,11 +165,11 @@ private:
     for (const ChainStage::Argument &argument : stage.arguments) {
       if (argument.parameter != &parameter)
         continue;
-      Kind kind = value.kind;
+      Type wanted = value.type();
       range = argument.value->range;
       isExplicit = true;
       Names none{argument.file, {}};
-      value = withKind(evaluator.evaluate(*argument.value, none), kind, name, range);
+      value = withType(evaluator.evaluate(*argument.value, none), wanted, name, range);
       if (value.isError())
         return;
     }
@@ -178,7 +178,7 @@ private:
       if (other == name)
         setting = &text;
     if (setting) {
-      value = evaluateSetting(name, *setting, value.kind, range);
+      value = evaluateSetting(name, *setting, value.type(), range);
       if (value.isError())
         return;
     }
@@ -188,7 +188,8 @@ private:
     resolved.parameters.push_back({&parameter, name, value, isExplicit || setting});
   }
 
-  Value evaluateSetting(StringRef name, StringRef text, Kind kind, SourceRange &range) {
+  Value evaluateSetting(StringRef name, StringRef text, Type wanted, SourceRange &range) {
+    Kind kind = wanted.kind;
     // A shell removes the quotes of a string, so they are optional.
     bool isBare = kind == Kind::String && !text.starts_with("\"");
     ParsedFile &file = addFile("<setting " + name + ">", text);
@@ -212,7 +213,7 @@ private:
     if (!expr)
       return Value();
     if (expr->kind == ExprKind::Name && text.lower() != "true" && text.lower() != "false") {
-      diagnostics.report(DiagnosticKind::SettingType, range, name, describe(Type{kind}),
+      diagnostics.report(DiagnosticKind::SettingType, range, name, describe(wanted),
                          "`" + shown(text) + "`",
                          kind == Kind::Bool ? "; write `true` or `false`" : "");
       return Value();
@@ -221,15 +222,16 @@ private:
     if (diagnostics.diagnostics().size() != before)
       return Value();
     Names none{&file, {}};
-    return withKind(evaluator.evaluate(*expr, none), kind, name, range);
+    return withType(evaluator.evaluate(*expr, none), wanted, name, range);
   }
 
-  // Returns the value if it has the right kind; else reports an error and returns an error value.
-  Value withKind(const Value &value, Kind kind, StringRef name, SourceRange range) {
-    if (value.isError() || value.kind == kind)
+  // Returns the value if it has the right kind, and a list elements of as many parts; else reports
+  // an error and returns an error value.
+  Value withType(const Value &value, Type wanted, StringRef name, SourceRange range) {
+    if (value.isError() || (value.kind == wanted.kind && value.type().width == wanted.width))
       return value;
-    diagnostics.report(DiagnosticKind::SettingType, range, name, describe(Type{kind}),
-                       describe(value.type()), boolHint(kind, value));
+    diagnostics.report(DiagnosticKind::SettingType, range, name, describe(wanted),
+                       describe(value.type()), boolHint(wanted.kind, value));
     return Value();
   }
 

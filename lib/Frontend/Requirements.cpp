@@ -18,6 +18,8 @@ std::string updraft::shown(const Value &value) {
     return fmt::format("{}", value.number);
   case Kind::Bool:
     return value.boolean ? "true" : "false";
+  case Kind::List:
+    return listText(*value.list);
   default:
     return value.string.str();
   }

@@ -83,7 +83,7 @@ void Checker::checkParameter(const Rule &rule, const Parameter &parameter, Scope
     diagnostics.report(DiagnosticKind::ReservedName, name.range, name.text);
   if (parameter.isStatic) {
     Type type = check(*parameter.initial, scope);
-    declare(scope, name, {type.kind, Extent::model});
+    declare(scope, name, {type.kind, Extent::model, type.width});
     return;
   }
   Type declared{Kind::Number, Extent::group};
@@ -214,6 +214,12 @@ void Checker::checkUpdate(const Rule &rule, const Update &update, const Scope &s
     case StatementKind::Hold:
       checkCondition(rule, update, statement, scope);
       break;
+    case StatementKind::Repeat: {
+      Scope names = scope;
+      declareLets({{{}, nullptr, statement.repeat}}, names);
+      checkRepeat(*statement.repeat, scope);
+      break;
+    }
     case StatementKind::Let:
       if (isReserved(rule, statement.name.text))
         diagnostics.report(DiagnosticKind::ReservedName, statement.name.range, statement.name.text);

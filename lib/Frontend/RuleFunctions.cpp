@@ -18,6 +18,7 @@ constexpr RuleFunction table[] = {
     {"column_sum", 1, reduce, Extent::column},
     // The number of elements in a row is the number of columns.
     {"columns", 0, size, Extent::row},
+    {"columns", 1, RuleFunctionKind::SizeOf, Extent::row},
     {"count", 1, RuleFunctionKind::Count, Extent::tensor},
     {"dot", 2, reduce, Extent::tensor},
     {"group_dot", 2, reduce, Extent::group},
@@ -30,16 +31,23 @@ constexpr RuleFunction table[] = {
     {"row_max", 1, reduce, Extent::row, ReductionKind::max},
     {"row_sum", 1, reduce, Extent::row},
     {"rows", 0, size, Extent::column},
+    {"rows", 1, RuleFunctionKind::SizeOf, Extent::column},
     {"size", 0, size, Extent::tensor},
     {"sum", 1, reduce, Extent::tensor},
+    {"symmetric_product", 2, RuleFunctionKind::SymmetricProduct, Extent::element},
+    {"transpose", 1, RuleFunctionKind::Transpose, Extent::element},
 };
 } // namespace
 
 llvm::ArrayRef<RuleFunction> updraft::ruleFunctions() { return table; }
 
-const RuleFunction *updraft::findRuleFunction(llvm::StringRef name) {
-  for (const RuleFunction &function : table)
-    if (function.name == name)
-      return &function;
-  return nullptr;
+const RuleFunction *updraft::findRuleFunction(llvm::StringRef name, size_t arguments) {
+  const RuleFunction *found = nullptr;
+  for (const RuleFunction &function : table) {
+    if (function.name != name)
+      continue;
+    if (!found || function.arity == arguments)
+      found = &function;
+  }
+  return found;
 }

@@ -17,6 +17,9 @@ enum class RuleFunctionKind : uint8_t {
   Size,   ///< the number of values that a reduction over the extent takes
   Count,  ///< the number of its argument's values in one place of the extent
   Random,
+  SizeOf, ///< the number of rows or columns of a matrix
+  Transpose,
+  SymmetricProduct,
 };
 
 struct RuleFunction {
@@ -27,7 +30,10 @@ struct RuleFunction {
   ReductionKind reduction = ReductionKind::sum;
 
   /// Whether it uses rows, columns or batches, which only a matrix has.
-  bool needsMatrix() const { return isOfMatrix(over); }
+  bool needsMatrix() const {
+    return isOfMatrix(over) || kind == RuleFunctionKind::SizeOf ||
+           kind == RuleFunctionKind::Transpose || kind == RuleFunctionKind::SymmetricProduct;
+  }
 };
 
 /// Whether values of extent `from`, which vary within a tensor, can be reduced to `over`.
@@ -37,8 +43,9 @@ inline bool canReduce(Extent from, Extent over) {
 
 llvm::ArrayRef<RuleFunction> ruleFunctions();
 
-/// Returns null if there is no such function. Includes only the one-argument form of `max`.
-const RuleFunction *findRuleFunction(llvm::StringRef name);
+/// Returns the function with this many arguments, or any one of the name, or null. Includes only
+/// the one-argument form of `max`.
+const RuleFunction *findRuleFunction(llvm::StringRef name, size_t arguments = 0);
 
 } // namespace updraft
 

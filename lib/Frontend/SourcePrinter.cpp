@@ -32,6 +32,7 @@ unsigned precedence(const Expr &expr) {
     return Sum;
   case BinaryOperator::Multiply:
   case BinaryOperator::Divide:
+  case BinaryOperator::MatrixProduct:
     return Product;
   case BinaryOperator::Power:
     return Power;
@@ -83,11 +84,41 @@ private:
       return;
     }
     os << " {\n";
-    for (const Let &let : function.lets)
-      printBinding("  let ", let.name, *let.value, nullptr);
+    printLets(function.lets, "  ");
     os << "  return ";
     print(*function.result);
     os << "\n}\n";
+  }
+
+  void printLets(llvm::ArrayRef<Let> lets, StringRef indent) {
+    for (const Let &let : lets)
+      if (let.repeat)
+        print(*let.repeat, indent);
+      else
+        printBinding((indent + "let ").str(), let.name, *let.value, nullptr);
+  }
+
+  void print(const Repeat &repeat, StringRef indent) {
+    os << indent << "repeat ";
+    StringRef separator;
+    for (const Let &variable : repeat.variables) {
+      os << separator << variable.name.text << " = ";
+      print(*variable.value);
+      separator = ", ";
+    }
+    os << " for ";
+    if (repeat.isTuple)
+      printNames(repeat.items);
+    else
+      os << repeat.items.front().text;
+    os << " in ";
+    print(*repeat.list);
+    os << " {\n";
+    const std::string inner = (indent + "  ").str();
+    printLets(repeat.lets, inner);
+    for (const Let &next : repeat.nexts)
+      printBinding(inner + "next ", next.name, *next.value, nullptr);
+    os << indent << "}\n";
   }
 
   void printBinding(StringRef start, const Identifier &name, const Expr &value, const Expr *when) {
@@ -160,6 +191,9 @@ private:
         printBinding(statement.kind == StatementKind::Next ? "    next " : "    let ",
                      statement.name, *statement.value, statement.when);
         break;
+      case StatementKind::Repeat:
+        print(*statement.repeat, "    ");
+        break;
       case StatementKind::Skip:
       case StatementKind::Hold:
         os << "    " << statement.name.text << " when ";
@@ -222,14 +256,25 @@ private:
       print(*expr.operands[2]);
       break;
     case ExprKind::Call:
-      os << expr.text << '(';
-      for (const Expr *operand : expr.operands) {
-        os << (operand == expr.operands.front() ? "" : ", ");
-        print(*operand);
-      }
-      os << ')';
+      os << expr.text;
+      printParts(expr, '(', ')');
+      break;
+    case ExprKind::Tuple:
+      printParts(expr, '(', ')');
+      break;
+    case ExprKind::List:
+      printParts(expr, '[', ']');
       break;
     }
+  }
+
+  void printParts(const Expr &expr, char open, char close) {
+    os << open;
+    for (const Expr *operand : expr.operands) {
+      os << (operand == expr.operands.front() ? "" : ", ");
+      print(*operand);
+    }
+    os << close;
   }
 
   void printBinary(const Expr &expr) {

@@ -216,6 +216,11 @@ void StageImporter::importStatements(const Update &update, Progress &progress, b
       scope.add(statement.name.text, value);
       break;
     }
+    case StatementKind::Repeat:
+      if (!evaluator.evaluate(*statement.repeat, scope))
+        for (const Let &variable : statement.repeat->variables)
+          scope.add(variable.name.text, Value());
+      break;
     case StatementKind::Next:
       if (isActive(statement))
         importNext(statement, progress, isFinish);
@@ -234,6 +239,11 @@ void StageImporter::importNext(const Statement &statement, Progress &progress, b
     return;
   StringRef name = statement.name.text;
   Location loc = evaluator.location(statement.value->range);
+  if ((name == "grad" || name == "param") && !isWithin(value.extent, Extent::element)) {
+    diagnostics.report(DiagnosticKind::NextExtent, statement.value->range, name,
+                       describeExtent(Extent::element), describeFound(value.extent));
+    return;
+  }
   if (name == "grad") {
     progress.grad = asElement(value, loc);
     return;

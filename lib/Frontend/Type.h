@@ -21,6 +21,7 @@ enum class Kind : uint8_t {
   Number,
   Bool,
   String,
+  List, ///< of numbers or tuples of numbers, known when the rule is compiled
 };
 
 inline bool isTensorExtent(Extent extent) { return !isWithin(extent, Extent::tensor); }
@@ -28,6 +29,7 @@ inline bool isTensorExtent(Extent extent) { return !isWithin(extent, Extent::ten
 struct Type {
   Kind kind = Kind::Unknown;
   Extent extent = Extent::model;
+  unsigned width = 0; ///< of a list: the parts of an element
 
   bool isUnknown() const { return kind == Kind::Unknown; }
   bool is(Kind other) const { return isUnknown() || kind == other; }
@@ -40,11 +42,14 @@ inline llvm::StringRef describe(Type type) {
   case Kind::Unknown:
     return "a value";
   case Kind::Number:
-    return type.extent == Extent::row      ? "a value per row"
-           : type.extent == Extent::column ? "a value per column"
-           : type.extent == Extent::batch  ? "a value per batch"
-           : type.isTensor()               ? "a tensor"
-                                           : "a scalar";
+    return type.extent == Extent::row                  ? "a value per row"
+           : type.extent == Extent::column             ? "a value per column"
+           : type.extent == Extent::batch              ? "a value per batch"
+           : type.extent == Extent::rows_by_rows       ? "a matrix of rows x rows"
+           : type.extent == Extent::columns_by_columns ? "a matrix of columns x columns"
+           : type.extent == Extent::transposed         ? "a matrix of columns x rows"
+           : type.isTensor()                           ? "a tensor"
+                                                       : "a scalar";
   case Kind::Bool:
     return type.extent == Extent::row      ? "a bool per row"
            : type.extent == Extent::column ? "a bool per column"
@@ -53,6 +58,12 @@ inline llvm::StringRef describe(Type type) {
                                            : "a bool";
   case Kind::String:
     return "a string";
+  case Kind::List:
+    return type.width == 1   ? "a list of numbers"
+           : type.width == 2 ? "a list of pairs"
+           : type.width == 3 ? "a list of triples"
+           : type.width == 0 ? "a list"
+                             : "a list of tuples";
   }
   return "";
 }

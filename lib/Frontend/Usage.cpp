@@ -18,10 +18,24 @@ bool anyOf(const Expr &expr, Predicate predicate) {
          });
 }
 
+bool anyOf(llvm::ArrayRef<Let> lets, Predicate predicate);
+
+bool anyOf(const Repeat &repeat, Predicate predicate) {
+  return anyOf(*repeat.list, predicate) || anyOf(repeat.variables, predicate) ||
+         anyOf(repeat.lets, predicate) || anyOf(repeat.nexts, predicate);
+}
+
+bool anyOf(llvm::ArrayRef<Let> lets, Predicate predicate) {
+  return llvm::any_of(lets, [&](const Let &let) {
+    return let.repeat ? anyOf(*let.repeat, predicate) : anyOf(*let.value, predicate);
+  });
+}
+
 bool anyOf(const std::optional<Update> &update, Predicate predicate) {
   return update && llvm::any_of(update->statements, [&](const Statement &statement) {
-           return anyOf(*statement.value, predicate) ||
-                  (statement.when && anyOf(*statement.when, predicate));
+           return statement.repeat ? anyOf(*statement.repeat, predicate)
+                                   : anyOf(*statement.value, predicate) ||
+                                         (statement.when && anyOf(*statement.when, predicate));
          });
 }
 
@@ -56,9 +70,10 @@ private:
     const Function *function = file.visible.lookup(expr.text);
     if (!function || !seen.insert(function).second)
       return false;
-    return from(*function->result, *function->file) ||
-           llvm::any_of(function->lets,
-                        [&](const Let &let) { return from(*let.value, *function->file); });
+    auto holds = [&](const Expr &inner) {
+      return predicate(inner) || inCalled(inner, *function->file);
+    };
+    return anyOf(*function->result, holds) || anyOf(function->lets, holds);
   }
 
   Predicate predicate;
@@ -79,7 +94,7 @@ bool updraft::dependsOnTensor(const Expr &expr, const ParsedFile &file) {
                                             inner.text == "step" || inner.text == "matrix");
   };
   auto isOfTensor = [](const Expr &inner) {
-    const RuleFunction *function = findRuleFunction(inner.text);
+    const RuleFunction *function = findRuleFunction(inner.text, inner.operands.size());
     return inner.kind == ExprKind::Call && function && function->arity == inner.operands.size();
   };
   return anyOf(expr, isInput) || Reachable(isOfTensor).from(expr, file);

@@ -5,12 +5,15 @@
 #ifndef UPDRAFT_LIB_FRONTEND_VALUE_H
 #define UPDRAFT_LIB_FRONTEND_VALUE_H
 
+#include "StaticList.h"
 #include "Type.h"
 
 #include "mlir/IR/Value.h"
 
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <optional>
 
 namespace updraft {
 
@@ -26,13 +29,18 @@ struct Value {
   bool boolean = false;
   double number = 0;
   llvm::StringRef string;
-  mlir::Value ir;                ///< null for a constant
+  std::shared_ptr<const StaticList> list;
+  mlir::Value ir; ///< null for a constant
+  /// For a number: whether it is the number of rows, or of columns, of the parameter.
+  enum class Side : uint8_t { None, Rows, Columns } side = Side::None;
+  /// For a comparison of rows with columns: the shapes for which it holds.
+  std::optional<MatrixShapes> holdsFor;
   const State *absent = nullptr; ///< the state that this name refers to, if it was dropped
 
   bool isError() const { return kind == Kind::Unknown; }
   bool isConstant() const { return kind != Kind::Unknown && !ir; }
   bool isTensor() const { return isTensorExtent(extent); }
-  Type type() const { return {kind, extent}; }
+  Type type() const { return {kind, extent, list ? list->width : 0}; }
   double magnitude() const { return ir ? bound : std::fabs(number); }
   bool hasIntegerValues() const { return ir ? isInteger : std::floor(number) == number; }
   /// Whether the number is an integer that fits an i64 for all inputs.
@@ -54,6 +62,12 @@ struct Value {
     Value value;
     value.kind = Kind::String;
     value.string = string;
+    return value;
+  }
+  static Value ofList(StaticList list) {
+    Value value;
+    value.kind = Kind::List;
+    value.list = std::make_shared<const StaticList>(std::move(list));
     return value;
   }
   static Value ofIr(Kind kind, Extent extent, mlir::Value ir) {

@@ -19,7 +19,7 @@ public:
       last = token.end;
       if (token.kind == TokenKind::Semicolon)
         continue;
-      if (token.kind == TokenKind::RightParen)
+      if (token.kind == TokenKind::RightParen || token.kind == TokenKind::RightBracket)
         dropComma();
       words.push_back({token.kind,
                        text.slice(token.begin, token.end),
@@ -79,6 +79,7 @@ bool updraft::startsItem(TokenKind kind) {
   case TokenKind::Import:
   case TokenKind::Let:
   case TokenKind::Next:
+  case TokenKind::Repeat:
   case TokenKind::Require:
   case TokenKind::Return:
   case TokenKind::Rule:

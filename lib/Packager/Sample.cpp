@@ -25,6 +25,9 @@ constexpr int steps = 2;
 /// Neither a multiple of a vector's length, so that all kinds of loops run.
 constexpr std::array<int64_t, 1> vectorShape = {151};
 constexpr std::array<int64_t, 2> matrixShape = {5, 23};
+// For rules with other forms for these shapes.
+constexpr std::array<int64_t, 2> squareShape = {6, 6};
+constexpr std::array<int64_t, 2> tallShape = {23, 5};
 
 SafetensorsType typeOf(StorageFormat format) {
   switch (format) {
@@ -79,7 +82,7 @@ public:
   explicit SampleRun(llvm::ArrayRef<Interpreter> rules) : hypers(rules[0].hyperDefaults()) {
     for (const Interpreter &rule : rules) {
       if (rule.isMatrix() || rules.size() == 1)
-        add(rule, matrixShape);
+        add(rule, matrixShapeFor(rule));
       if (!rule.isMatrix() || rules.size() == 1)
         add(rule, vectorShape);
     }
@@ -100,6 +103,14 @@ public:
   }
 
 private:
+  /// Returns the first of some shapes that the form of a rule is for.
+  static llvm::ArrayRef<int64_t> matrixShapeFor(const Interpreter &rule) {
+    for (llvm::ArrayRef<int64_t> shape : {llvm::ArrayRef(squareShape), llvm::ArrayRef(tallShape)})
+      if (rule.isMatrix() && !rule.isFor(matrixShape) && rule.isFor(shape))
+        return shape;
+    return matrixShape;
+  }
+
   void add(const Interpreter &rule, llvm::ArrayRef<int64_t> shape) {
     parameters.push_back({&rule, shape.vec(), {}});
   }

@@ -37,6 +37,23 @@ const std::vector<Stream> &Interpreter::streams() const { return program->stream
 
 bool Interpreter::isMatrix() const { return program->isMatrix; }
 
+bool Interpreter::isFor(llvm::ArrayRef<int64_t> dimensions) const {
+  if (dimensions.size() < 2 || !program->isMatrix)
+    return (dimensions.size() >= 2) == program->isMatrix;
+  const Shape shape = Shape::of(dimensions);
+  return bitEnumContainsAny(program->shapes, shape.rows < shape.columns    ? MatrixShapes::wide
+                                             : shape.rows == shape.columns ? MatrixShapes::square
+                                                                           : MatrixShapes::tall);
+}
+
+const Interpreter &updraft::reference::formFor(llvm::ArrayRef<Interpreter> forms,
+                                               llvm::ArrayRef<int64_t> dimensions) {
+  for (const Interpreter &form : forms)
+    if (form.isFor(dimensions))
+      return form;
+  return forms.front(); // for all tensors
+}
+
 std::vector<double> Interpreter::initialStates(llvm::ArrayRef<double> hypers) const {
   const std::vector<Register> registers = runGroupScalars(*program, hypers);
   std::vector<double> values;

@@ -102,21 +102,32 @@ struct Requirement {
   std::string message;
 };
 
-/// Computes the value of a register: by an instruction, a reduction, or random bits.
+/// Whether a register has a value for each place, so that it is computed before the places of other
+/// extents. Values over elements are computed at each element instead, where they are needed.
+inline bool isSpread(Extent extent) {
+  return !isWithin(extent, Extent::tensor) && extent != Extent::element;
+}
+
+/// Computes the value of a register: by an instruction, a reduction, a product or transpose of
+/// matrices, or random bits.
 struct Action {
-  enum Kind { Compute, Reduce, Random };
+  enum Kind { Compute, Reduce, Product, Transpose, Random };
 
   Kind kind = Compute;
   Extent extent;           // of the result
   Instruction instruction; // for all kinds, holds the result and operands
-  /// The operands of a computation over elements that have a value for each batch, row or column.
+  /// The operands of a computation over elements that have been computed for all places.
   std::vector<uint32_t> spreadInputs;
 
   ReductionKind reduction = ReductionKind::sum;
   Extent from = Extent::element; // the extent of a reduction's operand
-  /// For a reduction over elements: indices of the actions that compute its operand at each
-  /// element.
+  bool symmetric = false;        // a product of which one triangle is computed
+  /// For a reduction, product or transpose of elements: indices of the actions that compute its
+  /// operands at each element.
   std::vector<uint32_t> slice;
+
+  /// Whether the action computes a matrix as a whole.
+  bool makesMatrix() const { return kind == Product || kind == Transpose; }
 
   uint64_t randomStream = 0;
 };
@@ -137,6 +148,7 @@ public:
   /// The registers before execution, with constants set.
   std::vector<Register> registers;
   std::vector<Extent> extents; // of the registers
+  std::vector<char> isWhole;   // registers over elements that are computed for all elements at once
   std::vector<Action> actions; // in order
   /// The actions that compute the next values of streams over elements, at each element.
   std::vector<uint32_t> nextSlice;
@@ -152,8 +164,9 @@ public:
   std::optional<uint32_t> skipRegister;
 
   Precision precision = Precision::Stated;
-  bool computesSingle = true; // values other than scalars are loaded as f32
-  bool isMatrix = false;      // elements are reduced by blocks of rows
+  bool computesSingle = true;      // values other than scalars are loaded as f32
+  bool isMatrix = false;           // elements are reduced by blocks of rows
+  MatrixShapes shapes = allShapes; // of the matrices that the rule is for
 
   /// Returns the index of a stream's corrections.
   size_t correctionOf(size_t stream) const { return stream == 0 ? 2 : stream + 1; }

@@ -63,9 +63,9 @@ Shape Shape::of(llvm::ArrayRef<int64_t> dimensions) {
 }
 
 int64_t Shape::places(Extent over) const {
+  if (isMatrixExtent(over))
+    return of(over).count();
   switch (over) {
-  case Extent::element:
-    return count();
   case Extent::batch:
     return batches;
   case Extent::row:
@@ -74,6 +74,19 @@ int64_t Shape::places(Extent over) const {
     return batches * columns;
   default:
     return 1;
+  }
+}
+
+Shape Shape::of(Extent matrices) const {
+  switch (matrices) {
+  case Extent::rows_by_rows:
+    return {batches, rows, rows};
+  case Extent::columns_by_columns:
+    return {batches, columns, columns};
+  case Extent::transposed:
+    return {batches, columns, rows};
+  default:
+    return *this;
   }
 }
 

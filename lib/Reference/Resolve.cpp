@@ -99,6 +99,7 @@ public:
   Resolver(RuleOp rule, Precision precision) : rule(rule), extents(rule) {
     program.precision = precision;
     program.isMatrix = rule.getMatrix();
+    program.shapes = rule.getShapes().value_or(allShapes);
     program.computesSingle = precision == Precision::Stated && rule.getCompute().isF32();
   }
 
@@ -133,6 +134,7 @@ private:
   llvm::Error visitArithmetic(Operation &op);
 
   llvm::Error visitReduce(ReduceOp op);
+  llvm::Error visitMatrix(Operation &op, Action action);
 
   /// A stream and the register of its value.
   struct Port {
@@ -156,6 +158,7 @@ private:
     const uint32_t index = program.registers.size();
     program.registers.emplace_back();
     program.extents.push_back(extents.of(value));
+    program.isWhole.push_back(isa_and_present<ProductOp, TransposeOp>(value.getDefiningOp()));
     registerOf[value] = index;
     return index;
   }
@@ -228,6 +231,17 @@ llvm::Error Resolver::visit(Operation &op) {
         return llvm::Error::success();
       })
       .Case([&](ReduceOp reduce) { return visitReduce(reduce); })
+      .Case([&](ProductOp product) {
+        Action action;
+        action.kind = Action::Product;
+        action.symmetric = product.getSymmetric();
+        return visitMatrix(op, std::move(action));
+      })
+      .Case([&](TransposeOp) {
+        Action action;
+        action.kind = Action::Transpose;
+        return visitMatrix(op, std::move(action));
+      })
       .Case([&](RandomOp random) {
         Action action;
         action.kind = Action::Random;
@@ -281,7 +295,8 @@ llvm::Error Resolver::visitArithmetic(Operation &op) {
     instruction.predicate = static_cast<uint64_t>(compare.getPredicate());
   instruction.result = define(op.getResult(0));
   for (uint32_t input : instruction.inputs())
-    if (action.extent == Extent::element && isOfMatrix(program.extents[input]))
+    if (action.extent == Extent::element &&
+        (isSpread(program.extents[input]) || program.isWhole[input]))
       action.spreadInputs.push_back(input);
   program.actions.push_back(std::move(action));
   return llvm::Error::success();
@@ -303,12 +318,29 @@ llvm::Error Resolver::visitReduce(ReduceOp op) {
   return llvm::Error::success();
 }
 
+llvm::Error Resolver::visitMatrix(Operation &op, Action action) {
+  action.extent = extents.of(op.getResult(0));
+  std::vector<uint32_t> inputs;
+  for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+    inputs.push_back(registerOf.lookup(operand));
+    action.instruction.operands[i] = inputs.back();
+  }
+  action.instruction.operandCount = op.getNumOperands();
+  action.instruction.single =
+      program.precision == Precision::Stated && op.getResult(0).getType().isF32();
+  action.slice = elementSlice(inputs);
+  action.instruction.result = define(op.getResult(0));
+  program.actions.push_back(std::move(action));
+  return llvm::Error::success();
+}
+
 std::vector<uint32_t> Resolver::elementSlice(ArrayRef<uint32_t> roots) const {
   llvm::DenseSet<uint32_t> needed(roots.begin(), roots.end());
   std::vector<uint32_t> slice;
   for (uint32_t index = program.actions.size(); index-- > 0;) {
     const Action &action = program.actions[index];
-    if (action.extent != Extent::element || !needed.contains(action.instruction.result))
+    if (action.extent != Extent::element || action.makesMatrix() ||
+        !needed.contains(action.instruction.result))
       continue;
     slice.push_back(index);
     for (uint32_t operand : action.instruction.inputs())

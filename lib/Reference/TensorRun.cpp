@@ -4,10 +4,10 @@
 
 #include "updraft/Reference/Philox.h"
 
+#include <cmath>
+
 using namespace updraft;
 using namespace updraft::reference;
-
-static bool isSpread(Extent extent) { return isOfMatrix(extent); }
 
 TensorRun::TensorRun(const GroupFacts &facts, const TensorStep &tensor, int64_t groupSize)
     : facts(facts), tensor(tensor), program(tensor.rule->getProgram()),
@@ -70,6 +70,10 @@ void TensorRun::resume(double value) {
 }
 
 void TensorRun::runAction(const Action &action) {
+  if (action.kind == Action::Product)
+    return runProduct(action);
+  if (action.kind == Action::Transpose)
+    return runTranspose(action);
   if (action.extent == Extent::element)
     return; // run at each element by the code that needs its value
   if (action.kind == Action::Reduce)
@@ -87,26 +91,25 @@ void TensorRun::runAction(const Action &action) {
 }
 
 void TensorRun::runReduction(const Action &action) {
-  const Shape &shape = tensor.shape;
+  const Shape shape = tensor.shape.of(action.from);
   const uint32_t target = action.instruction.result;
   if (action.extent == Extent::row) {
-    for (int64_t row = 0; row < shape.places(Extent::row); ++row)
+    for (int64_t row = 0; row < shape.batches * shape.rows; ++row)
       spreads[target].push_back({reduceRow(action.reduction, shape.columns,
                                            [&](int64_t column) {
-                                             return elementOperand(action,
-                                                                   row * shape.columns + column);
+                                             return operandAt(action, row * shape.columns + column);
                                            }),
                                  0});
     return;
   }
   if (action.extent == Extent::column) {
-    for (int64_t place = 0; place < shape.places(Extent::column); ++place) {
+    for (int64_t place = 0; place < shape.batches * shape.columns; ++place) {
       const int64_t batch = place / shape.columns, column = place % shape.columns;
       spreads[target].push_back(
           {reduceColumn(action.reduction, shape.rows,
                         [&](int64_t row) {
-                          return elementOperand(action, (batch * shape.rows + row) * shape.columns +
-                                                            column);
+                          return operandAt(action,
+                                           (batch * shape.rows + row) * shape.columns + column);
                         }),
            0});
     }
@@ -125,28 +128,84 @@ void TensorRun::runReduction(const Action &action) {
   registers[target].real = reduceAll(action);
 }
 
+std::vector<TensorRun::Spread> TensorRun::matrices(const Action &action) {
+  std::vector<Spread> result;
+  bool needsElements = false;
+  for (uint32_t input : action.instruction.inputs()) {
+    result.push_back(spreads[input]);
+    needsElements |= spreads[input].empty();
+  }
+  for (int64_t element = 0; needsElements && element < tensor.shape.count(); ++element) {
+    runElement(action.slice, element);
+    for (auto [input, values] : llvm::zip(action.instruction.inputs(), result))
+      if (spreads[input].empty())
+        values.push_back(registers[input]);
+  }
+  return result;
+}
+
+// Element (i, j) is a chain of fused multiply-adds in the order of k.
+void TensorRun::runProduct(const Action &action) {
+  const std::vector<Spread> operands = matrices(action);
+  auto shapeOf = [&](uint32_t index) { return tensor.shape.of(program.extents[index]); };
+  const Shape left = shapeOf(action.instruction.operands[0]);
+  const Shape right = shapeOf(action.instruction.operands[1]);
+  Spread &result = spreads[action.instruction.result];
+  result.assign(left.batches * left.rows * right.columns, Register());
+  for (int64_t batch = 0; batch < left.batches; ++batch)
+    for (int64_t row = 0; row < left.rows; ++row)
+      for (int64_t column = 0; column < (action.symmetric ? row + 1 : right.columns); ++column) {
+        double sum = 0;
+        for (int64_t k = 0; k < left.columns; ++k) {
+          const double a = operands[0][(batch * left.rows + row) * left.columns + k].real;
+          const double b = operands[1][(batch * right.rows + k) * right.columns + column].real;
+          sum = action.instruction.single ? std::fma(float(a), float(b), float(sum))
+                                          : std::fma(a, b, sum);
+        }
+        result[(batch * left.rows + row) * right.columns + column].real = sum;
+        if (action.symmetric)
+          result[(batch * left.rows + column) * right.columns + row].real = sum;
+      }
+}
+
+void TensorRun::runTranspose(const Action &action) {
+  const Spread from = matrices(action)[0];
+  const Shape shape = tensor.shape.of(action.extent);
+  Spread &result = spreads[action.instruction.result];
+  for (int64_t batch = 0; batch < shape.batches; ++batch)
+    for (int64_t row = 0; row < shape.rows; ++row)
+      for (int64_t column = 0; column < shape.columns; ++column)
+        result.push_back(from[(batch * shape.columns + column) * shape.rows + row]);
+}
+
 /// Returns the place with the given index in an extent.
 TensorRun::Place TensorRun::placeOf(Extent extent, int64_t index) const {
+  if (isMatrixExtent(extent)) {
+    const Shape shape = tensor.shape.of(extent);
+    const int64_t row = index / shape.columns, batch = row / shape.rows;
+    return {batch, row, batch * shape.columns + index % shape.columns, index};
+  }
   const int64_t perBatch = extent == Extent::row      ? tensor.shape.rows
                            : extent == Extent::column ? tensor.shape.columns
                                                       : 1;
-  return {isSpread(extent) ? index / perBatch : 0, index, index};
+  return {isSpread(extent) ? index / perBatch : 0, index, index, 0};
 }
 
 /// Reduces the operand of a reduction over the tensor or the group over this tensor.
 double TensorRun::reduceAll(const Action &action) {
-  const uint32_t input = action.instruction.operands[0];
-  if (isSpread(action.from))
-    return reduceFlat(action.reduction, tensor.shape.places(action.from),
-                      [&](int64_t place) { return spreads[input][place].real; });
-  const auto element = [&](int64_t index) { return elementOperand(action, index); };
-  return program.isMatrix ? reduceBlocks(action.reduction, tensor.shape, element)
-                          : reduceFlat(action.reduction, tensor.shape.count(), element);
+  const auto operand = [&](int64_t place) { return operandAt(action, place); };
+  if (isMatrixExtent(action.from) && program.isMatrix)
+    return reduceBlocks(action.reduction, tensor.shape.of(action.from), operand);
+  return reduceFlat(action.reduction, tensor.shape.places(action.from), operand);
 }
 
-double TensorRun::elementOperand(const Action &action, int64_t element) {
-  runElement(action.slice, element);
-  return registers[action.instruction.operands[0]].real;
+/// Returns the operand of a reduction at a place of its extent.
+double TensorRun::operandAt(const Action &action, int64_t place) {
+  const uint32_t input = action.instruction.operands[0];
+  if (!spreads[input].empty())
+    return spreads[input][place].real;
+  runElement(action.slice, place);
+  return registers[input].real;
 }
 
 /// Returns the value of a register at a place.
@@ -159,7 +218,7 @@ const Register &TensorRun::at(uint32_t index, Place place) const {
   case Extent::column:
     return spreads[index][place.column];
   default:
-    return registers[index];
+    return spreads[index].empty() ? registers[index] : spreads[index][place.element];
   }
 }
 
@@ -168,7 +227,7 @@ TensorRun::Place TensorRun::runElement(llvm::ArrayRef<uint32_t> slice, int64_t e
   const Shape &shape = tensor.shape;
   const int64_t row = element / shape.columns;
   const int64_t batch = row / shape.rows;
-  const Place place = {batch, row, batch * shape.columns + element % shape.columns};
+  const Place place = {batch, row, batch * shape.columns + element % shape.columns, element};
   for (auto [index, stream] : llvm::enumerate(program.streams))
     if (stream.over == Extent::element && !stream.isCorrection)
       registers[program.loadRegisters[index]].real = loadValue(index, element);

@@ -39,14 +39,15 @@ public:
   void store(std::set<std::string> &storedOfGroup);
 
 private:
-  /// The values of a register over batches, rows or columns, by place.
+  /// The values of a register by place, over all places.
   using Spread = std::vector<Register>;
 
-  /// A batch, and a row and a column counted over all batches.
+  /// A batch; a row, a column and an element, counted over all batches.
   struct Place {
     int64_t batch;
     int64_t row;
     int64_t column;
+    int64_t element;
   };
 
   void loadStates();
@@ -54,9 +55,13 @@ private:
   void storeValue(size_t stream, int64_t place, double value);
   void runAction(const Action &action);
   void runReduction(const Action &action);
+  void runProduct(const Action &action);
+  void runTranspose(const Action &action);
+  /// Returns the values of the operands of a product or transpose.
+  std::vector<Spread> matrices(const Action &action);
   Place placeOf(Extent extent, int64_t index) const;
   double reduceAll(const Action &action);
-  double elementOperand(const Action &action, int64_t element);
+  double operandAt(const Action &action, int64_t place);
   Place runElement(llvm::ArrayRef<uint32_t> slice, int64_t element);
   const Register &at(uint32_t index, Place place) const;
 

@@ -38,6 +38,9 @@ void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target) {
   ConvertPlanToLoopsPassOptions options;
   options.vectorBits = target.vectorBits;
   options.maskRemainder = target.maskRemainder;
+  const ProductTarget products = productTargetOf(target);
+  options.vectorRegisters = products.vectorRegisters;
+  options.interleaveBits = products.interleaveBits;
   manager.addPass(createExpandMathPass());
   manager.addPass(createConvertPlanToLoopsPass(options));
   manager.addPass(createOutlineMathPass());

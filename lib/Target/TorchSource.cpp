@@ -371,5 +371,11 @@ LogicalResult Source::print() {
 }
 
 LogicalResult updraft::printTorchSource(ModuleOp module, raw_ostream &os, std::string &reason) {
+  for (RuleOp rule : formsIn<RuleOp>(module))
+    if (!rule.getBody().getOps<ProductOp>().empty() ||
+        !rule.getBody().getOps<TransposeOp>().empty()) {
+      reason = "it multiplies matrices";
+      return failure();
+    }
   return Source(module, os, reason).print();
 }

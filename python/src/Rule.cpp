@@ -127,6 +127,10 @@ static const char *extentName(upd_extent extent) {
     return "column";
   case UPD_EXTENT_ELEMENT:
     return "element";
+  case UPD_EXTENT_ROWS_BY_ROWS:
+    return "rows_by_rows";
+  case UPD_EXTENT_COLUMNS_BY_COLUMNS:
+    return "columns_by_columns";
   }
   return "unknown";
 }

@@ -54,6 +54,7 @@ private:
   StateInterface state(const upd_state_record &record);
   PlanInterface plan(const upd_plan_record &record);
   void addStream(const upd_stream_record &record, PlanInterface &plan);
+  void addProduct(const upd_stage_record &record, PlanInterface &plan);
   void addStage(const upd_stage_record &record, PlanInterface &plan);
 
   const DescriptorSections &sections;
@@ -103,7 +104,7 @@ upd_dtype DescriptorReader::dtype(upd_dtype value, const char *what) {
 }
 
 Extent DescriptorReader::extent(upd_extent value, const char *what) {
-  return static_cast<Extent>(this->value(uint32_t(value), UPD_EXTENT_ELEMENT, what));
+  return static_cast<Extent>(this->value(uint32_t(value), UPD_EXTENT_COLUMNS_BY_COLUMNS, what));
 }
 
 TensorClass DescriptorReader::tensors(upd_tensors value, const char *what) {
@@ -143,20 +144,39 @@ void DescriptorReader::addStream(const upd_stream_record &record, PlanInterface 
   plan.streams.push_back(stream);
 }
 
+void DescriptorReader::addProduct(const upd_stage_record &record, PlanInterface &plan) {
+  constexpr uint32_t allFlags =
+      UPD_PRODUCT_LHS_TRANSPOSED | UPD_PRODUCT_RHS_TRANSPOSED | UPD_PRODUCT_SYMMETRIC;
+  const std::vector<uint32_t> reads = indices(record.reads, "`reads` of a product");
+  const std::vector<uint32_t> makes = indices(record.makes, "`makes` of a product");
+  if (reads.size() != 2 || makes.size() != 1 || (record.flags & ~allFlags) != 0 ||
+      (record.writes.count | record.reductions.count | uint32_t(record.loop)) != 0)
+    return fail("a product has other members than two operands and a result");
+  plan.sequence.push_back(StageInterface::product(static_cast<uint32_t>(plan.products.size())));
+  plan.products.push_back({reads[0], reads[1], makes[0],
+                           (record.flags & UPD_PRODUCT_LHS_TRANSPOSED) != 0,
+                           (record.flags & UPD_PRODUCT_RHS_TRANSPOSED) != 0,
+                           (record.flags & UPD_PRODUCT_SYMMETRIC) != 0});
+}
+
 void DescriptorReader::addStage(const upd_stage_record &record, PlanInterface &plan) {
-  const bool isSweep = value(uint32_t(record.kind), UPD_STAGE_SWEEP, "kind of a stage") != 0;
+  using Kind = StageInterface::Kind;
+  const auto kind =
+      static_cast<Kind>(value(uint32_t(record.kind), UPD_STAGE_PRODUCT, "kind of a stage"));
+  if (kind == Kind::Product)
+    return addProduct(record, plan);
   const bool byTensor = flag(record.flags, "flags of a stage");
-  if (!isSweep) {
+  if (kind == Kind::Prologue) {
     const uint32_t others = uint32_t(record.over) | uint32_t(record.loop) | record.reads.count |
                             record.writes.count | record.makes.count | record.reductions.count;
     if (others != 0)
       fail("a prologue has members of a sweep");
-    plan.sequence.push_back({false, plan.prologues++, byTensor});
+    plan.sequence.push_back(StageInterface::prologue(plan.prologues++, byTensor));
     return;
   }
   if (byTensor)
     fail("a sweep has the flag of a prologue");
-  plan.sequence.push_back({true, static_cast<uint32_t>(plan.sweeps.size())});
+  plan.sequence.push_back(StageInterface::sweep(static_cast<uint32_t>(plan.sweeps.size())));
   const uint32_t loop = value(uint32_t(record.loop), UPD_LOOP_BATCH, "loop of a sweep");
   SweepInterface sweep;
   sweep.reads = indices(record.reads, "`reads` of a sweep");
@@ -181,7 +201,10 @@ PlanInterface DescriptorReader::plan(const upd_plan_record &record) {
   plan.tensors = tensors(record.tensors, "class of tensors of a plan");
   plan.prefix = text(record.prefix);
   plan.rowScalars = record.row_scalars;
-  plan.usesRandom = flag(record.flags, "flags of a plan");
+  const uint32_t flags = value(record.flags, UPD_PLAN_RANDOM | AllMatrices, "flags of a plan");
+  plan.usesRandom = (flags & UPD_PLAN_RANDOM) != 0;
+  if ((flags & AllMatrices) != 0)
+    plan.shapes = flags & AllMatrices;
   each<upd_stream_record>(UPD_SECTION_STREAM, record.streams, "`streams` of a plan",
                           [&](const upd_stream_record &stream) { addStream(stream, plan); });
   plan.scalarStates = indices(record.scalars, "`scalars` of a plan");

@@ -5,6 +5,7 @@
 #include "runtime/base/RuleInterface.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <type_traits>
 
@@ -90,7 +91,8 @@ void DescriptorWriter::addPlan(const PlanInterface &plan) {
   upd_plan_record record{};
   record.prefix = text(plan.prefix);
   record.tensors = static_cast<upd_tensors>(plan.tensors);
-  record.flags = plan.usesRandom ? UPD_PLAN_RANDOM : 0;
+  record.flags =
+      (plan.usesRandom ? UPD_PLAN_RANDOM : 0) | (plan.shapes == AllMatrices ? 0 : plan.shapes);
   record.row_scalars = plan.rowScalars;
   record.streams = {sections[UPD_SECTION_STREAM].count, static_cast<uint32_t>(plan.streams.size())};
   for (uint32_t i = 0; i < plan.streams.size(); ++i)
@@ -118,9 +120,18 @@ upd_stream_record DescriptorWriter::streamOf(const PlanInterface &plan, uint32_t
 
 upd_stage_record DescriptorWriter::stageOf(const PlanInterface &plan, const StageInterface &stage) {
   upd_stage_record record{};
-  record.kind = stage.isSweep ? UPD_STAGE_SWEEP : UPD_STAGE_PROLOGUE;
+  record.kind = static_cast<upd_stage_kind>(stage.kind);
   record.flags = stage.byTensor ? UPD_PROLOGUE_BY_TENSOR : 0;
-  if (!stage.isSweep)
+  if (stage.kind == StageInterface::Kind::Product) {
+    const ProductInterface &product = plan.products[stage.index];
+    record.flags = (product.lhsTransposed ? UPD_PRODUCT_LHS_TRANSPOSED : 0) |
+                   (product.rhsTransposed ? UPD_PRODUCT_RHS_TRANSPOSED : 0) |
+                   (product.symmetric ? UPD_PRODUCT_SYMMETRIC : 0);
+    record.over = static_cast<upd_extent>(plan.streams[product.result].over);
+    record.reads = indices(std::array{product.lhs, product.rhs});
+    record.makes = indices(std::array{product.result});
+  }
+  if (!stage.isSweep())
     return record;
   const SweepInterface &sweep = plan.sweeps[stage.index];
   record.over = static_cast<upd_extent>(sweep.over);

@@ -10,37 +10,83 @@
 using namespace updraft::runtime;
 using nlohmann::ordered_json;
 
-static const char *nameOfClass(TensorClass tensors) {
+namespace {
+
+/// Adds members to an object of JSON. Each of the functions is one place that creates values; with
+/// initializer lists, each member of each object would be one.
+class Object {
+public:
+  [[gnu::noinline]] Object &add(const char *name, ordered_json value) {
+    json[name] = std::move(value);
+    return *this;
+  }
+  [[gnu::noinline]] Object &add(const char *name, const char *text) {
+    return add(name, ordered_json(text));
+  }
+  [[gnu::noinline]] Object &add(const char *name, const std::string &text) {
+    return add(name, ordered_json(text));
+  }
+  [[gnu::noinline]] Object &add(const char *name, uint32_t number) {
+    return add(name, ordered_json(number));
+  }
+  [[gnu::noinline]] Object &add(const char *name, bool flag) {
+    return add(name, ordered_json(flag));
+  }
+  [[gnu::noinline]] Object &add(const char *name, const std::vector<uint32_t> &numbers) {
+    return add(name, ordered_json(numbers));
+  }
+  Object &addIf(bool condition, const char *name, const char *text) {
+    return condition ? add(name, text) : *this;
+  }
+  Object &addFlag(bool condition, const char *name) { return condition ? add(name, true) : *this; }
+  ordered_json take() { return std::move(json); }
+
+private:
+  ordered_json json = ordered_json::object();
+};
+
+/// Returns an array with jsonOf(arguments..., each) of a list.
+template <typename List, typename Make> ordered_json arrayOf(const List &list, Make make) {
+  auto array = ordered_json::array();
+  for (const auto &each : list)
+    array.push_back(make(each));
+  return array;
+}
+
+const char *nameOfClass(TensorClass tensors) {
   return tensors == TensorClass::Any ? "any" : tensors == TensorClass::Vector ? "vector" : "matrix";
 }
 
-static ordered_json jsonOf(const HyperInterface &hyper) {
-  ordered_json value = hyper.defaultValue;
+ordered_json jsonOf(const HyperInterface &hyper) {
+  Object object;
+  object.add("name", hyper.name);
   if (std::isinf(hyper.defaultValue)) // JSON has no infinity
-    value = hyper.defaultValue < 0 ? "-inf" : "inf";
-  return {{"name", hyper.name}, {"default", std::move(value)}};
+    object.add("default", hyper.defaultValue < 0 ? "-inf" : "inf");
+  else
+    object.add("default", ordered_json(hyper.defaultValue));
+  return object.take();
 }
 
-static ordered_json jsonOf(const StateInterface &state) {
-  ordered_json json{{"name", state.name}, {"dtype", nameOf(state.dtype)}};
-  if (state.over != Extent::Element)
-    json["over"] = nameOf(state.over);
-  if (state.tensors != TensorClass::Any)
-    json["for"] = nameOfClass(state.tensors);
-  if (state.fromStep)
-    json["from_step"] = true;
-  return json;
+ordered_json jsonOf(const StateInterface &state) {
+  return Object()
+      .add("name", state.name)
+      .add("dtype", nameOf(state.dtype))
+      .addIf(state.over != Extent::Element, "over", nameOf(state.over))
+      .addIf(state.tensors != TensorClass::Any, "for", nameOfClass(state.tensors))
+      .addFlag(state.fromStep, "from_step")
+      .take();
 }
 
-static ordered_json jsonOf(const RuleInterface &rule, const DerivedInterface &derived) {
-  auto from = ordered_json::array();
-  for (const uint32_t hyper : derived.hypers)
-    from.push_back(rule.hypers[hyper].name);
-  return {{"flag", derived.flag}, {"from", std::move(from)}, {"message", derived.message}};
+ordered_json jsonOf(const RuleInterface &rule, const DerivedInterface &derived) {
+  return Object()
+      .add("flag", derived.flag)
+      .add("from", arrayOf(derived.hypers, [&](uint32_t hyper) { return rule.hypers[hyper].name; }))
+      .add("message", derived.message)
+      .take();
 }
 
-static ordered_json jsonOf(const RuleInterface &rule, const StreamInterface &stream,
-                           const PlanInterface &plan) {
+ordered_json jsonOf(const RuleInterface &rule, const StreamInterface &stream,
+                    const PlanInterface &plan) {
   using Kind = StreamInterface::Kind;
   switch (stream.kind) {
   case Kind::Param:
@@ -55,70 +101,104 @@ static ordered_json jsonOf(const RuleInterface &rule, const StreamInterface &str
         return rule.states[blocks.state].name + ".scale";
     return nullptr;
   case Kind::Temporary:
-    return {{"dtype", nameOf(stream.dtype)}, {"over", nameOf(stream.over)}};
+    return Object().add("dtype", nameOf(stream.dtype)).add("over", nameOf(stream.over)).take();
   }
   return nullptr;
 }
 
-static ordered_json jsonOf(const SweepInterface &sweep, uint32_t number) {
-  auto reductions = ordered_json::array();
-  for (const ReductionInterface &reduction : sweep.reductions) {
-    ordered_json json{{"kind", reduction.kind == ReductionInterface::Kind::Max ? "max" : "sum"},
-                      {"over", nameOf(reduction.over)}};
-    if (!isScalar(reduction.over))
-      json["into"] = reduction.into;
-    reductions.push_back(std::move(json));
-  }
-  return {{"sweep", number},
-          {"over", nameOf(sweep.over)},
-          {"loop", sweep.isMatrix    ? "matrix"
-                   : sweep.isBatches ? "batch"
-                                     : "flat"},
-          {"reads", sweep.reads},
-          {"writes", sweep.writes},
-          {"makes", sweep.makes},
-          {"reductions", std::move(reductions)}};
+ordered_json jsonOf(const ReductionInterface &reduction) {
+  Object object;
+  object.add("kind", reduction.kind == ReductionInterface::Kind::Max ? "max" : "sum")
+      .add("over", nameOf(reduction.over));
+  if (!isScalar(reduction.over))
+    object.add("into", reduction.into);
+  return object.take();
 }
 
-static ordered_json jsonOf(const RuleInterface &rule, const PlanInterface &plan) {
-  auto streams = ordered_json::array(), sequence = ordered_json::array();
-  for (const StreamInterface &stream : plan.streams)
-    streams.push_back(jsonOf(rule, stream, plan));
-  for (const StageInterface &stage : plan.sequence)
-    if (stage.isSweep)
-      sequence.push_back(jsonOf(plan.sweeps[stage.index], stage.index));
-    else
-      sequence.push_back(
-          {{"prologue", stage.index}, {"rows_by", stage.byTensor ? "tensor" : "step"}});
-  return {{"for", nameOfClass(plan.tensors)}, {"prefix", plan.prefix},
-          {"row_scalars", plan.rowScalars},   {"random", plan.usesRandom},
-          {"prologues", plan.prologues},      {"streams", std::move(streams)},
-          {"sequence", std::move(sequence)}};
+ordered_json jsonOf(const SweepInterface &sweep, uint32_t number) {
+  return Object()
+      .add("sweep", number)
+      .add("over", nameOf(sweep.over))
+      .add("loop", sweep.isMatrix    ? "matrix"
+                   : sweep.isBatches ? "batch"
+                                     : "flat")
+      .add("reads", sweep.reads)
+      .add("writes", sweep.writes)
+      .add("makes", sweep.makes)
+      .add("reductions", arrayOf(sweep.reductions, [](const auto &each) { return jsonOf(each); }))
+      .take();
 }
+
+ordered_json jsonOf(const ProductInterface &product, uint32_t number) {
+  return Object()
+      .add("product", number)
+      .add("lhs", product.lhs)
+      .addFlag(product.lhsTransposed, "lhs_transposed")
+      .add("rhs", product.rhs)
+      .addFlag(product.rhsTransposed, "rhs_transposed")
+      .addFlag(product.symmetric, "symmetric")
+      .add("result", product.result)
+      .take();
+}
+
+ordered_json jsonOf(const PlanInterface &plan, const StageInterface &stage) {
+  switch (stage.kind) {
+  case StageInterface::Kind::Sweep:
+    return jsonOf(plan.sweeps[stage.index], stage.index);
+  case StageInterface::Kind::Product:
+    return jsonOf(plan.products[stage.index], stage.index);
+  case StageInterface::Kind::Prologue:
+    break;
+  }
+  return Object()
+      .add("prologue", stage.index)
+      .add("rows_by", stage.byTensor ? "tensor" : "step")
+      .take();
+}
+
+ordered_json jsonOf(const RuleInterface &rule, const PlanInterface &plan) {
+  Object object;
+  object.add("for", nameOfClass(plan.tensors));
+  if (plan.shapes != AllMatrices) {
+    auto shapes = ordered_json::array();
+    for (auto [shape, name] :
+         {std::pair(WideMatrices, "wide"), {SquareMatrices, "square"}, {TallMatrices, "tall"}})
+      if ((plan.shapes & shape) != 0)
+        shapes.push_back(name);
+    object.add("shapes", std::move(shapes));
+  }
+  return object.add("prefix", plan.prefix)
+      .add("row_scalars", plan.rowScalars)
+      .add("random", plan.usesRandom)
+      .add("prologues", plan.prologues)
+      .add("streams",
+           arrayOf(plan.streams, [&](const auto &each) { return jsonOf(rule, each, plan); }))
+      .add("sequence", arrayOf(plan.sequence, [&](const auto &each) { return jsonOf(plan, each); }))
+      .take();
+}
+
+} // namespace
 
 std::string RuleInterface::json() const {
-  ordered_json json{
-      {"format", 4}, {"name", name}, {"compute", nameOf(compute)}, {"numerics", numerics}};
-  if (!gpu.empty())
-    json["gpu"] = gpu;
-  json["statics"] = ordered_json::object();
+  Object object, flags;
   for (const auto &[flag, value] : statics)
-    json["statics"][flag] = value;
-  json["param"] = nameOf(param);
-  json["grad"] = nameOf(grad);
-  json["states"] = ordered_json::array();
-  for (const StateInterface &state : states)
-    json["states"].push_back(jsonOf(state));
-  if (dependsOn != Extent::Element)
-    json["depends_on"] = nameOf(dependsOn);
-  json["hypers"] = ordered_json::array();
-  for (const HyperInterface &hyper : hypers)
-    json["hypers"].push_back(jsonOf(hyper));
-  json["messages"] = messages;
-  for (const DerivedInterface &each : derived)
-    json["derived"].push_back(jsonOf(*this, each));
-  json["plans"] = ordered_json::array();
-  for (const PlanInterface &plan : plans)
-    json["plans"].push_back(jsonOf(*this, plan));
-  return json.dump(-1, ' ', /*ensure_ascii=*/false, ordered_json::error_handler_t::replace);
+    flags.add(flag.c_str(), value);
+  object.add("format", uint32_t(4))
+      .add("name", name)
+      .add("compute", nameOf(compute))
+      .add("numerics", numerics);
+  if (!gpu.empty())
+    object.add("gpu", gpu);
+  object.add("statics", flags.take())
+      .add("param", nameOf(param))
+      .add("grad", nameOf(grad))
+      .add("states", arrayOf(states, [](const auto &each) { return jsonOf(each); }))
+      .addIf(dependsOn != Extent::Element, "depends_on", nameOf(dependsOn))
+      .add("hypers", arrayOf(hypers, [](const auto &each) { return jsonOf(each); }))
+      .add("messages", arrayOf(messages, [](const auto &each) { return each; }));
+  if (!derived.empty())
+    object.add("derived", arrayOf(derived, [&](const auto &each) { return jsonOf(*this, each); }));
+  object.add("plans", arrayOf(plans, [&](const auto &each) { return jsonOf(*this, each); }));
+  return object.take().dump(-1, ' ', /*ensure_ascii=*/false,
+                            ordered_json::error_handler_t::replace);
 }

@@ -36,14 +36,16 @@ struct GPUKernels {
   std::shared_ptr<gpu::Device> (*openEmulator)() = nullptr;
 };
 
-/// Immutable, so threads may share it. No function is null. `plans` corresponds to the interface,
-/// or is empty if `gpu` has kernels as PTX instead.
+/// Immutable, so threads may share it. No other function is null. `plans` corresponds to the
+/// interface, or is empty if `gpu` has kernels as PTX instead.
 struct Kernels {
   RuleInterface interface;
   std::string descriptor; ///< of the interface (updraft-c/descriptor.h)
   upd_initial_function initial = nullptr;
   upd_validate_function validate = nullptr;
   std::vector<PlanFunctions> plans;
+  upd_product_function product = nullptr; ///< these two are null if no plan has products
+  upd_mirror_function mirror = nullptr;
   GPUKernels gpu;
   /// Owns the memory of the functions.
   std::shared_ptr<const void> code;

@@ -13,7 +13,19 @@ static constexpr uint32_t maxRowScalars = 1 << 16;
 
 /// Includes the article.
 static std::string textOf(Extent over) {
+  if (over == Extent::RowsByRows)
+    return "rows x rows";
+  if (over == Extent::ColumnsByColumns)
+    return "columns x columns";
   return fmt::format("{} {}", over == Extent::Element ? "an" : "a", nameOf(over));
+}
+
+/// Whether a matrix of values over `matrix` has the values over `over`, a row, column or batch, or
+/// is over them itself.
+static bool isOfMatrix(Extent over, Extent matrix) {
+  return over == matrix || over == Extent::Batch ||
+         (over == Extent::Row && matrix != Extent::ColumnsByColumns) ||
+         (over == Extent::Column && matrix != Extent::RowsByRows);
 }
 
 static const char *loopOf(const SweepInterface &sweep) {
@@ -35,6 +47,9 @@ public:
     for (const SweepInterface &sweep : plan.sweeps)
       if (problem.empty()) // streams and their numbers are valid
         checkSweep(sweep);
+    for (const ProductInterface &product : plan.products)
+      if (problem.empty())
+        checkProduct(product);
     return std::move(problem);
   }
 
@@ -92,9 +107,9 @@ private:
       break;
     case Kind::Temporary:
       over = stream.over;
-      if (over == Extent::Element || isScalar(over) || isBlocked(dtype))
-        return fail(fmt::format("temporary {} is of `{}` over {}, expected elements per row, "
-                                "column or batch",
+      if (isScalar(over) || isBlocked(dtype))
+        return fail(fmt::format("temporary {} is of `{}` over {}, expected elements within the "
+                                "tensor",
                                 number, nameOf(dtype), textOf(over)));
       break;
     }
@@ -108,7 +123,7 @@ private:
   void checkSweep(const SweepInterface &sweep) {
     if (isScalar(sweep.over))
       fail(fmt::format("a sweep is over {}", textOf(sweep.over)));
-    if (sweep.isMatrix && sweep.over != Extent::Element)
+    if (sweep.isMatrix && !isMatrix(sweep.over))
       fail(fmt::format("a matrix loop is over {}, not an element", textOf(sweep.over)));
     if (sweep.isBatches && sweep.over != Extent::Row && sweep.over != Extent::Column)
       fail(fmt::format("a loop over batches is over {}, not a row or column", textOf(sweep.over)));
@@ -131,8 +146,8 @@ private:
       checkReduction(reduction, sweep);
   }
 
-  /// Accepts streams that fit the loop: of its extent, for a matrix loop of any extent, and for a
-  /// loop over batches of batches.
+  /// Accepts streams that fit the loop: of its extent, for a matrix loop also of rows, columns and
+  /// batches that the matrix has, and for a loop over batches of batches.
   void checkList(const char *list, const std::vector<uint32_t> &indices,
                  const SweepInterface &sweep) {
     for (const uint32_t index : indices) {
@@ -141,7 +156,7 @@ private:
       const StreamInterface &stream = plan.streams[index];
       if (stream.kind == Kind::Scales)
         fail(fmt::format("`{}` has stream {}, which is of scales", list, index));
-      if (!sweep.isMatrix && stream.over != sweep.over &&
+      if (stream.over != sweep.over && !(sweep.isMatrix && isOfMatrix(stream.over, sweep.over)) &&
           !(sweep.isBatches && stream.over == Extent::Batch))
         fail(fmt::format("`{}` of a {} sweep over {} has stream {}, which is over {}", list,
                          loopOf(sweep), textOf(sweep.over), index, textOf(stream.over)));
@@ -149,11 +164,12 @@ private:
   }
 
   void checkReduction(const ReductionInterface &reduction, const SweepInterface &sweep) {
-    if (reduction.over == Extent::Element)
-      fail("a reduction is over an element");
-    const bool fits = sweep.isBatches  ? reduction.over == Extent::Batch
-                      : sweep.isMatrix ? reduction.over != Extent::Batch
-                                       : isScalar(reduction.over);
+    if (isMatrix(reduction.over))
+      fail(fmt::format("a reduction is over {}", textOf(reduction.over)));
+    const bool fits = sweep.isBatches ? reduction.over == Extent::Batch
+                                      : isScalar(reduction.over) ||
+                                            (sweep.isMatrix && reduction.over != Extent::Batch &&
+                                             isOfMatrix(reduction.over, sweep.over));
     if (!fits)
       fail(
           fmt::format("a {} sweep has a reduction over {}", loopOf(sweep), textOf(reduction.over)));
@@ -166,6 +182,44 @@ private:
       fail(fmt::format(
           "a reduction over {0} goes into stream {1}, expected a temporary of `f64` over {0}",
           textOf(reduction.over), reduction.into));
+  }
+
+  /// A matrix as it is multiplied: what its rows and columns are.
+  struct Sides {
+    bool rows, columns; // whether as many as the parameter's rows, else as its columns
+  };
+
+  /// Returns the sides of an operand or a result, which must be a matrix of the compute type.
+  Sides sidesOf(uint32_t index, bool transposed, const char *what) {
+    if (index >= plan.streams.size()) {
+      fail(fmt::format("{} of a product is stream {} of {}", what, index, plan.streams.size()));
+      return {};
+    }
+    const StreamInterface &stream = plan.streams[index];
+    if (!isMatrix(stream.over) || stream.dtype != rule.compute)
+      fail(fmt::format("{} of a product is of `{}` over {}, expected a matrix of `{}`", what,
+                       nameOf(stream.dtype), textOf(stream.over), nameOf(rule.compute)));
+    const Sides sides{stream.over != Extent::ColumnsByColumns, stream.over == Extent::RowsByRows};
+    return transposed ? Sides{sides.columns, sides.rows} : sides;
+  }
+
+  void checkProduct(const ProductInterface &product) {
+    const Sides lhs = sidesOf(product.lhs, product.lhsTransposed, "the left operand");
+    const Sides rhs = sidesOf(product.rhs, product.rhsTransposed, "the right operand");
+    const Sides result = sidesOf(product.result, false, "the result");
+    if (!problem.empty())
+      return;
+    if (plan.streams[product.result].kind != Kind::Temporary || product.result == product.lhs ||
+        product.result == product.rhs)
+      fail(fmt::format("the result of a product is stream {}, expected a temporary that is no "
+                       "operand",
+                       product.result));
+    if (lhs.columns != rhs.rows || lhs.rows != result.rows || rhs.columns != result.columns)
+      fail(fmt::format("the streams {} and {} have no product over {}", product.lhs, product.rhs,
+                       textOf(plan.streams[product.result].over)));
+    if (product.symmetric && result.rows != result.columns)
+      fail(fmt::format("the result of a symmetric product is over {}",
+                       textOf(plan.streams[product.result].over)));
   }
 
   const RuleInterface &rule;

@@ -20,6 +20,10 @@ const char *updraft::runtime::nameOf(Extent over) {
     return "column";
   case Extent::Element:
     return "element";
+  case Extent::RowsByRows:
+    return "rows_by_rows";
+  case Extent::ColumnsByColumns:
+    return "columns_by_columns";
   }
   return "";
 }
@@ -35,7 +39,8 @@ bool PlanInterface::usesRows() const {
              streams.begin(), streams.end(),
              [](const StreamInterface &stream) { return stream.over != Extent::Element; }) ||
          std::any_of(sweeps.begin(), sweeps.end(),
-                     [](const SweepInterface &sweep) { return sweep.isMatrix; });
+                     [](const SweepInterface &sweep) { return sweep.isMatrix; }) ||
+         !products.empty();
 }
 
 std::vector<ReductionInterface::Kind> PlanInterface::groupReductions() const {

@@ -22,11 +22,16 @@ enum class Extent : uint8_t {
   Batch = UPD_EXTENT_BATCH,
   Row = UPD_EXTENT_ROW,
   Column = UPD_EXTENT_COLUMN,
-  Element = UPD_EXTENT_ELEMENT
+  Element = UPD_EXTENT_ELEMENT,
+  RowsByRows = UPD_EXTENT_ROWS_BY_ROWS,
+  ColumnsByColumns = UPD_EXTENT_COLUMNS_BY_COLUMNS
 };
 
 /// The word of the extent in the language: "element".
 const char *nameOf(Extent over);
+
+/// Whether a tensor of matrices has a matrix of values over the extent.
+inline bool isMatrix(Extent over) { return over >= Extent::Element; }
 
 inline bool isScalar(Extent over) { return over == Extent::Group || over == Extent::Tensor; }
 
@@ -36,6 +41,12 @@ enum class TensorClass : uint8_t {
   Vector = UPD_VECTORS,
   Matrix = UPD_MATRICES
 };
+
+/// The shapes of matrices that a plan is for, as bits. Those of upd_plan_record::flags.
+constexpr uint32_t WideMatrices = UPD_PLAN_WIDE;     // fewer rows than columns
+constexpr uint32_t SquareMatrices = UPD_PLAN_SQUARE; // as many
+constexpr uint32_t TallMatrices = UPD_PLAN_TALL;     // more
+constexpr uint32_t AllMatrices = WideMatrices | SquareMatrices | TallMatrices;
 
 /// The positions of the streams that every plan has.
 struct StreamIndex {
@@ -74,7 +85,7 @@ struct SweepInterface {
   std::vector<uint32_t> writes;
   std::vector<uint32_t> makes = {}; // temporaries
   std::vector<ReductionInterface> reductions = {};
-  Extent over = Extent::Element; // or Row, Column, Batch
+  Extent over = Extent::Element; // not Tensor or Group
   bool isMatrix = false;         // ranges are blocks of rows
   bool isBatches = false;        // for a sweep over rows or columns: ranges are batches
 
@@ -96,31 +107,62 @@ struct ScalarReductions {
   uint32_t count = 0;
 };
 
-/// A prologue or a sweep of a plan, by number.
+/// A product of two matrices. Its members are stream numbers.
+struct ProductInterface {
+  uint32_t lhs, rhs, result;
+  bool lhsTransposed = false, rhsTransposed = false;
+  bool symmetric = false; // elements above the diagonal are those below it
+};
+
+/// A prologue, sweep or product of a plan, by number.
 struct StageInterface {
-  bool isSweep;
+  enum class Kind : uint8_t {
+    Prologue = UPD_STAGE_PROLOGUE,
+    Sweep = UPD_STAGE_SWEEP,
+    Product = UPD_STAGE_PRODUCT
+  };
+  Kind kind;
   uint32_t index;
   bool byTensor = false; // for a prologue; else all tensors of a group with the same step and
                          // first get the same result
+
+  static StageInterface prologue(uint32_t index, bool byTensor = false) {
+    return {Kind::Prologue, index, byTensor};
+  }
+  static StageInterface sweep(uint32_t index) { return {Kind::Sweep, index}; }
+  static StageInterface product(uint32_t index) { return {Kind::Product, index}; }
+
+  bool isPrologue() const { return kind == Kind::Prologue; }
+  bool isSweep() const { return kind == Kind::Sweep; }
 };
 
 struct PlanInterface {
   TensorClass tensors = TensorClass::Any;
-  std::string prefix;      // prefix of the names of the functions
-  uint32_t rowScalars = 1; // in the compute type, including the skip flag
+  uint32_t shapes = AllMatrices; // of matrices
+  std::string prefix;            // prefix of the names of the functions
+  uint32_t rowScalars = 1;       // in the compute type, including the skip flag
   bool usesRandom = false;
   uint32_t prologues = 0;
   std::vector<StreamInterface> streams; // the last are temporaries
   uint32_t firstTemporary = 0;          // its stream, or the number of streams
   std::vector<uint32_t> scalarStates;   // the numbers of the states over a tensor or group
   std::vector<SweepInterface> sweeps;
-  std::vector<StageInterface> sequence; // each prologue and sweep once, both in order
+  std::vector<ProductInterface> products;
+  std::vector<StageInterface> sequence; // each prologue, sweep and product once, each in order
 
   /// Memory for the time of a step, with one value per row, column or batch.
   std::span<const StreamInterface> temporaries() const {
     return std::span(streams).subspan(firstTemporary);
   }
 
+  /// Whether the plan is for a tensor of a class with these sizes.
+  bool isFor(TensorClass tensor, int64_t rows, int64_t columns) const {
+    const uint32_t shape = rows < columns    ? WideMatrices
+                           : rows == columns ? SquareMatrices
+                                             : TallMatrices;
+    return tensors == TensorClass::Any ||
+           (tensors == tensor && (tensor != TensorClass::Matrix || (shapes & shape) != 0));
+  }
   /// Whether the plan depends on the positions of rows and columns in memory.
   bool usesRows() const;
   /// The reductions over groups, of all sweeps in order.

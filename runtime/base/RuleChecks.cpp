@@ -11,17 +11,32 @@
 
 using namespace updraft::runtime;
 
-/// Whether all tensors have exactly one plan.
+/// Whether all tensors, or all of one class, have exactly one plan.
 static bool hasPlanPerTensor(const std::vector<PlanInterface> &plans) {
-  if (plans.size() == 1)
-    return true;
-  return plans.size() == 2 && plans[0].tensors != TensorClass::Any &&
-         plans[1].tensors != TensorClass::Any && plans[0].tensors != plans[1].tensors;
+  size_t any = 0, vectors = 0;
+  uint32_t shapes = 0;
+  for (const PlanInterface &plan : plans) {
+    any += plan.tensors == TensorClass::Any;
+    vectors += plan.tensors == TensorClass::Vector;
+    if (plan.tensors != TensorClass::Matrix) {
+      if (plan.shapes != AllMatrices)
+        return false;
+      continue;
+    }
+    if (plan.shapes == 0 || (shapes & plan.shapes) != 0)
+      return false;
+    shapes |= plan.shapes;
+  }
+  if (any != 0)
+    return plans.size() == 1;
+  return vectors <= 1 && (shapes == AllMatrices || (shapes == 0 && vectors == 1));
 }
 
 static std::string problemOf(const StateInterface &state) {
   if (state.over == Extent::Batch)
     return fmt::format("state `{}` is over a batch", state.name);
+  if (state.over > Extent::Element)
+    return fmt::format("state `{}` is over a square matrix", state.name);
   if (isBlocked(state.dtype) && state.over != Extent::Element)
     return fmt::format("state `{}` has blocks, but is not over elements", state.name);
   return {};
@@ -64,6 +79,11 @@ static std::string problemOfScalars(const RuleInterface &rule) {
   return {};
 }
 
+bool RuleInterface::multiplies() const {
+  return std::any_of(plans.begin(), plans.end(),
+                     [](const PlanInterface &plan) { return !plan.products.empty(); });
+}
+
 bool RuleInterface::usesRows() const {
   return std::any_of(plans.begin(), plans.end(),
                      [](const PlanInterface &plan) { return plan.usesRows(); });
@@ -84,7 +104,7 @@ std::string updraft::runtime::problemOf(const RuleInterface &rule) {
   if (rule.plans.empty())
     return "there is no plan";
   if (!hasPlanPerTensor(rule.plans))
-    return "there is more than one plan for a tensor";
+    return "there is not exactly one plan for each tensor";
   for (const StateInterface &state : rule.states)
     if (std::none_of(rule.plans.begin(), rule.plans.end(),
                      [&](const PlanInterface &plan) { return state.isOf(plan.tensors); }))

@@ -6,6 +6,7 @@
 #define UPDRAFT_RUNTIME_CPU_PLANRUN_H
 
 #include "runtime/base/Kernels.h"
+#include "runtime/cpu/MatrixMemory.h"
 #include "runtime/cpu/PlanTemporaries.h"
 #include "runtime/cpu/PrologueRows.h"
 #include "runtime/cpu/SweepDomain.h"
@@ -13,6 +14,7 @@
 #include "runtime/optimizer/InitialValues.h"
 #include "runtime/optimizer/QuantBlocks.h"
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -96,6 +98,7 @@ private:
     bool isOwn;   // only this thread runs over them; others run over other tensors
     size_t stage; // the next one
     bool elementsFilled;
+    const MatrixMemory *memory; // null without products
   };
 
   /// Sweeps that run together over each range, before the next range.
@@ -111,8 +114,15 @@ private:
     PrologueRows::Difference rowsDifferBy = {}; // tensors with equal rows can share a call
   };
 
-  SweepDomain &domainOf(SweepDomain::Kind kind);
-  size_t sectionEnd() const;
+  /// Fewer fused multiply-adds than these are not worth another thread.
+  static constexpr int64_t threadOperations = 1 << 20;
+  /// The matrices that sweeps run over, and that have sites of their own.
+  static constexpr Extent siteMatrices[] = {Extent::Element, Extent::RowsByRows,
+                                            Extent::ColumnsByColumns};
+
+  SweepDomain &domainOf(SweepDomain::Key key);
+  const upd_site *sitesOf(Extent matrices, size_t position) const;
+  size_t sectionEndFrom(size_t stage) const;
   bool readsAgain(size_t end) const;
   void finishSection(size_t end);
   void runWindows(const Step &step, size_t end);
@@ -130,6 +140,16 @@ private:
     return step.fill == Fill::Everything || !step.initial.isZero(group, state);
   }
   void fillElements(const Traversal &traversal, size_t position, int64_t begin, int64_t end) const;
+  int64_t operationsOf(const ProductInterface &product, size_t position) const;
+  bool matricesOutliveSections() const;
+  void reserveMatrices(const upd_pool &pool);
+  void placeMatrices(const Walk &walk);
+  const MatrixMemory *memoryOf(size_t index) const {
+    return memories.empty() ? nullptr : &memories[index];
+  }
+  void multiply(const Walk &walk, const ProductInterface &product) const;
+  void multiplyPart(const ProductInterface &product, size_t position, size_t part, size_t parts,
+                    void *workspace) const;
   void setColumnStreams(const Walk &walk, const SweepInterface &sweep, bool toBlocks);
   void combine(const Walk &walk, uint32_t sweep);
 
@@ -144,12 +164,16 @@ private:
   std::vector<Tensor> list;
   std::vector<TensorShape> shapes;
   std::vector<void *> streams; // streamCount for each tensor
-  std::vector<upd_site> sites;
+  std::array<std::vector<upd_site>, std::size(siteMatrices)> sites;
   std::vector<SweepDomain> domains; // that of elements, then others that sweeps use
   int64_t elementBytes = 0;         // sum of all streams over elements
   TensorWindows windows;
   PrologueRows prologueRows;
   PlanTemporaries temporaries;
+  std::vector<uint32_t> matrices;     // the temporaries over matrices
+  bool hasOwnMatrices = false;        // each tensor has memory for them, among `temporaries`
+  std::vector<MatrixMemory> memories; // for shared windows, then for the windows of each thread
+  size_t productThreads = 1;          // that the memory of shared windows is for
   std::vector<std::vector<double>> partials; // of each sweep
   std::vector<double> groupParts;
 

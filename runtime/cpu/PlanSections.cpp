@@ -9,18 +9,19 @@ using namespace updraft::runtime;
 
 void PlanRun::run(const Step &step) {
   while (nextStage < plan.sequence.size()) {
-    if (!plan.sequence[nextStage].isSweep) {
+    if (plan.sequence[nextStage].isPrologue()) {
       if (groupReductionsDone != groupReductionsCombined)
         return;
       prologueRows.evaluate(nextStage++, 0, prologueRows.size(), step.hypers, step.pool);
       continue;
     }
-    const size_t end = sectionEnd();
+    const size_t end = sectionEndFrom(nextStage);
     // If elements are read more than once, runs window by window, so that they are in the cache.
-    if (readsAgain(end))
+    // Windows with products use the same memory for their matrices.
+    if (!plan.products.empty() || readsAgain(end))
       runWindows(step, end);
     else
-      runStages({step, {0, list.size()}, false, nextStage, elementsFilled}, end);
+      runStages({step, {0, list.size()}, false, nextStage, elementsFilled, nullptr}, end);
     finishSection(end);
   }
 }
@@ -28,21 +29,20 @@ void PlanRun::run(const Step &step) {
 void PlanRun::complete(const Step &step) {
   if (step.fill != Fill::Nothing && !elementsFilled)
     runTraversal({step, {0, list.size()}, false, domains[0], 0, 0, true, false});
-  if (plan.sequence.empty() || !plan.sequence.back().isSweep)
+  if (plan.sequence.empty() || !plan.sequence.back().isSweep())
     observe(step, 0, list.size());
 }
 
-/// Returns the end of the section that begins with the next stage. If tensors share rows, every
+/// Returns the end of the section that begins with `stage`. If tensors share rows, every
 /// prologue ends a section, because it is evaluated for all of them.
-size_t PlanRun::sectionEnd() const {
+size_t PlanRun::sectionEndFrom(size_t stage) const {
   bool waits = !prologueRows.isPerTensor();
-  size_t stage = nextStage;
   for (; stage < plan.sequence.size(); ++stage) {
-    const auto [isSweep, index, byTensor] = plan.sequence[stage];
-    if (!isSweep && waits)
+    const StageInterface &next = plan.sequence[stage];
+    if (next.isPrologue() && waits)
       break;
-    if (isSweep)
-      for (const ScalarReduction &reduction : scalarReductions[index])
+    if (next.isSweep())
+      for (const ScalarReduction &reduction : scalarReductions[next.index])
         waits |= reduction.ofGroup;
   }
   return stage;
@@ -54,10 +54,11 @@ bool PlanRun::readsAgain(size_t end) const {
   size_t traversals = 0;
   bool followsFlat = false;
   for (size_t stage = nextStage; stage < end; ++stage) {
-    const auto [isSweep, index, byTensor] = plan.sequence[stage];
-    const bool isFlat =
-        isSweep && SweepDomain::kindOf(plan.sweeps[index]) == SweepDomain::Kind::Elements;
-    traversals += isSweep && plan.sweeps[index].over == Extent::Element && !(isFlat && followsFlat);
+    const StageInterface &next = plan.sequence[stage];
+    const bool isFlat = next.isSweep() && SweepDomain::keyOf(plan.sweeps[next.index]).kind ==
+                                              SweepDomain::Kind::Elements;
+    traversals += next.isSweep() && plan.sweeps[next.index].over == Extent::Element &&
+                  !(isFlat && followsFlat);
     followsFlat = isFlat;
   }
   return traversals > 1;
@@ -65,19 +66,21 @@ bool PlanRun::readsAgain(size_t end) const {
 
 void PlanRun::finishSection(size_t end) {
   for (; nextStage < end; ++nextStage) {
-    const auto [isSweep, index, byTensor] = plan.sequence[nextStage];
-    if (!isSweep)
+    const StageInterface &stage = plan.sequence[nextStage];
+    if (!stage.isSweep())
       continue;
-    elementsFilled |= plan.sweeps[index].over == Extent::Element;
-    for (const ScalarReduction &reduction : scalarReductions[index])
+    elementsFilled |= plan.sweeps[stage.index].over == Extent::Element;
+    for (const ScalarReduction &reduction : scalarReductions[stage.index])
       groupReductionsDone += reduction.ofGroup;
   }
 }
 
 void PlanRun::runWindows(const Step &step, size_t end) {
-  windows.assign(SweepDomain::threadsFor(windows.cost(), step.pool));
+  // The memory of products is for the windows of the threads that there were at the start.
+  if (plan.products.empty())
+    windows.assign(SweepDomain::threadsFor(windows.cost(), step.pool));
   for (const TensorWindows::Window &window : windows.shared())
-    runStages({step, window, false, nextStage, elementsFilled}, end);
+    runStages({step, window, false, nextStage, elementsFilled, memoryOf(0)}, end);
   if (!windows.hasOwn())
     return;
   forParts(step.pool, windows.threads(), 1, [&](size_t beginThread, size_t endThread) {
@@ -85,13 +88,20 @@ void PlanRun::runWindows(const Step &step, size_t end) {
     const Step alone{step.hypers, step.initial, own, step.fill, step.observer};
     for (size_t thread = beginThread; thread < endThread; ++thread)
       for (const TensorWindows::Window &window : windows.own(thread))
-        runStages({alone, window, true, nextStage, elementsFilled}, end);
+        runStages({alone, window, true, nextStage, elementsFilled, memoryOf(thread + 1)}, end);
   });
 }
 
 void PlanRun::runStages(Walk walk, size_t end) {
+  placeMatrices(walk);
   while (walk.stage < end) {
-    if (!plan.sequence[walk.stage].isSweep) {
+    const StageInterface &stage = plan.sequence[walk.stage];
+    if (stage.kind == StageInterface::Kind::Product) {
+      multiply(walk, plan.products[stage.index]);
+      ++walk.stage;
+      continue;
+    }
+    if (stage.isPrologue()) {
       prologueRows.evaluate(walk.stage++, walk.tensors.begin, walk.tensors.end, walk.step.hypers,
                             walk.step.pool);
       continue;
@@ -111,12 +121,12 @@ void PlanRun::runStages(Walk walk, size_t end) {
 PlanRun::Traversal PlanRun::nextTraversal(Walk &walk) {
   const uint32_t first = plan.sequence[walk.stage].index;
   const PrologueRows::Difference difference = prologueRows.differenceAt(walk.stage);
-  const SweepDomain::Kind kind = SweepDomain::kindOf(plan.sweeps[first]);
+  const SweepDomain::Key key = SweepDomain::keyOf(plan.sweeps[first]);
   uint32_t count = 1;
   ++walk.stage;
-  while (kind == SweepDomain::Kind::Elements && walk.stage < plan.sequence.size() &&
-         plan.sequence[walk.stage].isSweep &&
-         SweepDomain::kindOf(plan.sweeps[first + count]) == kind) {
+  while (key.kind == SweepDomain::Kind::Elements && walk.stage < plan.sequence.size() &&
+         plan.sequence[walk.stage].isSweep() &&
+         SweepDomain::keyOf(plan.sweeps[first + count]) == key) {
     ++count;
     ++walk.stage;
   }
@@ -124,6 +134,6 @@ PlanRun::Traversal PlanRun::nextTraversal(Walk &walk) {
   const bool fills = walk.step.fill != Fill::Nothing && overElements && !walk.elementsFilled;
   walk.elementsFilled |= overElements;
   const bool isLast = walk.stage == plan.sequence.size();
-  return {walk.step, walk.tensors, walk.isOwn, domainOf(kind), first,
+  return {walk.step, walk.tensors, walk.isOwn, domainOf(key), first,
           count,     fills,        isLast,     difference};
 }

@@ -13,9 +13,13 @@ using namespace updraft::runtime;
 
 PlanTemporaries::PlanTemporaries(const PlanInterface &planOfAll) : plan(planOfAll) {
   hasBlocks.resize(plan.temporaries().size());
+  reduced.resize(plan.temporaries().size());
 }
 
-void PlanTemporaries::markColumns(size_t index) { hasBlocks[index] = 1; }
+void PlanTemporaries::markColumns(size_t index, Extent matrices) {
+  hasBlocks[index] = 1;
+  reduced[index] = matrices;
+}
 
 void PlanTemporaries::allocate(const std::vector<TensorShape> &shapes) {
   places.clear();
@@ -32,9 +36,10 @@ void PlanTemporaries::allocate(const std::vector<TensorShape> &shapes) {
   for (const TensorShape &shape : shapes) {
     for (size_t i = 0; i < plan.temporaries().size(); ++i) {
       const StreamInterface &temporary = plan.temporaries()[i];
-      const size_t values = take(shape.count(temporary.over), sizeOf(temporary.dtype));
+      const size_t values = take(has(i) ? shape.count(temporary.over) : 0, sizeOf(temporary.dtype));
       const size_t blocks =
-          hasBlocks[i] ? take(shape.blocks() * shape.columns, sizeof(double)) : values;
+          hasBlocks[i] ? take(shape.of(reduced[i]).blocks() * shape.columns, sizeof(double))
+                       : values;
       places.push_back({values, blocks});
     }
     columnsBefore.push_back(columnsBefore.back() +
@@ -82,7 +87,7 @@ void PlanTemporaries::combineColumns(ReductionInterface::Kind kind, size_t index
 /// Combines columns [begin, end) of a tensor, counted over all batches.
 void PlanTemporaries::combineColumns(ReductionInterface::Kind kind, size_t index, size_t position,
                                      const TensorShape &shape, int64_t begin, int64_t end) const {
-  const int64_t perBatch = shape.blocksPerBatch();
+  const int64_t perBatch = shape.of(reduced[index]).blocksPerBatch();
   double *blocks = blockValues(position, index);
   auto *results = static_cast<double *>(values(position, index));
   while (begin < end) {

@@ -18,8 +18,14 @@ public:
   explicit PlanTemporaries(const PlanInterface &plan);
 
   bool empty() const { return plan.temporaries().empty(); }
-  /// Called before `allocate` if a sweep reduces columns into temporary `index`.
-  void markColumns(size_t index);
+  /// Called before `allocate` if a sweep over `matrices` reduces columns into temporary `index`.
+  void markColumns(size_t index, Extent matrices);
+  /// Called before `allocate` if matrices are in other memory.
+  void leaveOutMatrices() { withoutMatrices = true; }
+  /// Whether the memory has temporary `index`.
+  bool has(size_t index) const {
+    return !withoutMatrices || !isMatrix(plan.temporaries()[index].over);
+  }
   /// Throws std::bad_alloc if there is no memory.
   void allocate(const std::vector<TensorShape> &shapes);
 
@@ -43,7 +49,9 @@ private:
                       const TensorShape &shape, int64_t begin, int64_t end) const;
 
   const PlanInterface &plan;
+  bool withoutMatrices = false;
   std::vector<char> hasBlocks;       // for each temporary
+  std::vector<Extent> reduced;       // the matrices whose columns are reduced into a temporary
   std::vector<Place> places;         // for each tensor and temporary
   std::vector<size_t> columnsBefore; // in the tensors before each, over all batches; then the total
   StateArena memory;

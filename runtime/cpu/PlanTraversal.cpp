@@ -93,7 +93,7 @@ void PlanRun::runRanges(const Traversal &traversal, size_t position, const upd_r
                               streams.data() + position * streamCount, count == 1 ? &range : ranges,
                               static_cast<int64_t>(count),
                               slotsFor(traversal, sweep, position, start),
-                              hasSites ? sites.data() + position : nullptr);
+                              sitesOf(traversal.domain.getKey().matrices, position));
     start = range.end;
   } while (start < end);
 }
@@ -126,7 +126,7 @@ void PlanRun::observe(const Step &step, size_t begin, size_t end) const {
 
 void PlanRun::fillElements(const Traversal &traversal, size_t position, int64_t begin,
                            int64_t end) const {
-  if (traversal.domain.getKind() == SweepDomain::Kind::Blocks) {
+  if (traversal.domain.getKey().kind == SweepDomain::Kind::Blocks) {
     begin = shapes[position].blockStart(begin);
     end = shapes[position].blockStart(end);
   }

@@ -25,7 +25,7 @@ PrologueRows::PrologueRows(std::shared_ptr<const Kernels> kernelsToUse, size_t p
   for (const StageInterface &stage : plan.sequence) {
     perTensor |= stage.byTensor;
     differences.push_back(difference);
-    if (!stage.isSweep)
+    if (stage.isPrologue())
       difference = std::max(difference, stage.byTensor ? Difference::All : Difference::Keys);
   }
   for (const SweepInterface &sweep : plan.sweeps) {

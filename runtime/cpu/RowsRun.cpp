@@ -33,7 +33,7 @@ RowsRun::RowsRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex, 
   setStream(StreamIndex::Grad, gradient);
   chunkRows = std::clamp<int64_t>(static_cast<int64_t>(chunkBytes / touched), 1, maxChunkRows);
   for (const SweepInterface &sweep : plan.sweeps)
-    isFlat &= SweepDomain::kindOf(sweep) == SweepDomain::Kind::Elements;
+    isFlat &= SweepDomain::keyOf(sweep).kind == SweepDomain::Kind::Elements;
   prologueRows.clear();
   prologueRows.add(param, key, shape);
   prologueRows.finish(groupSizes);
@@ -42,7 +42,7 @@ RowsRun::RowsRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex, 
 void RowsRun::start(const InitialValues &initial, const GroupHypers &hypers, const upd_pool &pool) {
   prologueRows.start(initial);
   for (size_t stage = 0; stage < plan.sequence.size() && !isSkipped(); ++stage)
-    if (!plan.sequence[stage].isSweep)
+    if (plan.sequence[stage].isPrologue())
       prologueRows.evaluate(stage, 0, prologueRows.size(), hypers, pool);
 
   const int64_t cost = count * (rowElements + StepPartition::tensorCost);
@@ -149,7 +149,7 @@ void RowsRun::append(Scratch &scratch, int64_t row, int64_t rows, size_t inChunk
 
 void RowsRun::call(Scratch &scratch) const {
   for (size_t i = 0; i < plan.sweeps.size(); ++i) {
-    const SweepDomain::Kind kind = SweepDomain::kindOf(plan.sweeps[i]);
+    const SweepDomain::Kind kind = SweepDomain::keyOf(plan.sweeps[i]).kind;
     const upd_range *ranges = kind == SweepDomain::Kind::Elements ? scratch.elements.data()
                               : kind == SweepDomain::Kind::Rows   ? scratch.rows.data()
                                                                   : scratch.blocks.data();

@@ -6,18 +6,18 @@
 
 using namespace updraft::runtime;
 
-SweepDomain::Kind SweepDomain::kindOf(const SweepInterface &sweep) {
+SweepDomain::Key SweepDomain::keyOf(const SweepInterface &sweep) {
   if (sweep.isMatrix)
-    return Kind::Blocks;
+    return {Kind::Blocks, sweep.over};
   switch (sweep.over) {
   case Extent::Row:
-    return sweep.isBatches ? Kind::BatchRows : Kind::Rows;
+    return {sweep.isBatches ? Kind::BatchRows : Kind::Rows};
   case Extent::Column:
-    return sweep.isBatches ? Kind::BatchColumns : Kind::Columns;
+    return {sweep.isBatches ? Kind::BatchColumns : Kind::Columns};
   case Extent::Batch:
-    return Kind::Batches;
+    return {Kind::Batches};
   default:
-    return Kind::Elements;
+    return {Kind::Elements, sweep.over};
   }
 }
 
@@ -28,12 +28,13 @@ void SweepDomain::clear() {
   partition = StepPartition();
 }
 
-void SweepDomain::add(const TensorShape &shape) {
+void SweepDomain::add(const TensorShape &ofTensor) {
+  const TensorShape shape = ofTensor.of(key.matrices);
   static constexpr Extent extents[] = {Extent::Element, Extent::Row, Extent::Column, Extent::Batch,
                                        Extent::Element, Extent::Row, Extent::Column};
-  const int64_t values = shape.count(extents[static_cast<size_t>(kind)]);
+  const int64_t values = shape.count(extents[static_cast<size_t>(key.kind)]);
   if (hasUnits()) {
-    const int64_t units = kind == Kind::Blocks ? shape.blocks() : shape.batches;
+    const int64_t units = key.kind == Kind::Blocks ? shape.blocks() : shape.batches;
     ranges.push_back({0, units});
     costs.push_back(values);
     firstLeaves.push_back(leaves() + units);

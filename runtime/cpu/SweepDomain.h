@@ -25,7 +25,13 @@ public:
     BatchRows, ///< batches, with the rows in them
     BatchColumns
   };
-  static Kind kindOf(const SweepInterface &sweep);
+  /// A kind, and the matrices that its elements or blocks are of.
+  struct Key {
+    Kind kind = Kind::Elements;
+    Extent matrices = Extent::Element; // or square matrices
+    bool operator==(const Key &) const = default;
+  };
+  static Key keyOf(const SweepInterface &sweep);
 
   /// The minimum cost per thread if several threads run.
   static constexpr int64_t threadCost = 16 * 1024;
@@ -33,14 +39,14 @@ public:
   /// the calling thread, because waking another one takes longer than it saves.
   static constexpr int64_t inlineCost = 32 * 1024;
 
-  explicit SweepDomain(Kind kind) : kind(kind) {}
+  explicit SweepDomain(Key key) : key(key) {}
 
   void clear();
   void add(const TensorShape &shape);
 
-  Kind getKind() const { return kind; }
+  Key getKey() const { return key; }
   /// Whether a range consists of blocks or whole batches instead of single values.
-  bool hasUnits() const { return kind >= Kind::Blocks; }
+  bool hasUnits() const { return key.kind >= Kind::Blocks; }
   size_t tensors() const { return ranges.size(); }
   /// The range of a whole tensor. Those of the next tensors follow in memory.
   const upd_range *range(size_t position) const { return &ranges[position]; }
@@ -60,7 +66,7 @@ public:
   const StepPartition &parts(size_t begin, size_t end, const upd_pool &pool);
 
 private:
-  Kind kind;
+  Key key;
   std::vector<upd_range> ranges;
   std::vector<int64_t> costs; // if hasUnits(); else the cost is the end of the range
   std::vector<int64_t> firstLeaves = {0};

@@ -40,7 +40,7 @@ void TensorWindows::assignShared(int64_t largestOwn, size_t threads) {
     size_t end = begin + 1;
     if (bytes > largestOwn) {
       const bool isTooLarge = bytes > most;
-      while (end < tensors.size() &&
+      while (!eachAlone && end < tensors.size() &&
              (isTooLarge ? tensors[end].bytes > most : bytes + tensors[end].bytes <= most))
         bytes += tensors[end++].bytes;
       sharedWindows.push_back({begin, end});
@@ -70,8 +70,8 @@ bool TensorWindows::assignOwn(size_t threads) {
     if (isShared[i])
       continue;
     const auto [tensorBytes, cost] = tensors[i];
-    bool joins =
-        !ownWindows.empty() && ownWindows.back().end == i && bytes + tensorBytes <= severalBytes;
+    bool joins = !eachAlone && !ownWindows.empty() && ownWindows.back().end == i &&
+                 bytes + tensorBytes <= severalBytes;
     for (const auto next = static_cast<size_t>((before + cost / 2) / share); thread < next;) {
       firstOwn[++thread] = ownWindows.size();
       ofThread = 0;

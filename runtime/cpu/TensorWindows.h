@@ -32,6 +32,9 @@ public:
     int64_t cost;  // more than 0
   };
 
+  /// `eachAlone`: a window has one tensor.
+  explicit TensorWindows(bool eachAlone = false) : eachAlone(eachAlone) {}
+
   void clear();
   /// Appends a tensor to the list.
   void add(const Tensor &tensor);
@@ -52,6 +55,7 @@ private:
   void assignShared(int64_t largestOwn, size_t threads);
   bool assignOwn(size_t threads);
 
+  bool eachAlone;
   std::vector<Tensor> tensors;
   int64_t costOfAll = 0;
   std::vector<Window> sharedWindows;

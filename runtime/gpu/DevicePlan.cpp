@@ -36,12 +36,12 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
   for (size_t i = 0; i < plan.sweeps.size(); ++i) {
     const SweepInterface &sweep = plan.sweeps[i];
     Launch &launch = sweeps.emplace_back();
-    launch.domain = SweepDomain::kindOf(sweep);
+    launch.domain = SweepDomain::keyOf(sweep).kind;
     launch.byWarps = !sweep.reductions.empty() || sweep.isMatrix || sweep.isBatches ||
                      hasQuantBlocks(sweep.reads) || hasQuantBlocks(sweep.writes);
     launch.slots = reductions[i].size();
     hasSites |= launch.domain != Domain::Elements;
-    domains.try_emplace(launch.domain, launch.domain);
+    domains.try_emplace(launch.domain, SweepDomain::Key{launch.domain});
     for (const ReductionInterface &reduction : sweep.reductions)
       if (reduction.over == Extent::Column) {
         launch.ownStreams = true;
@@ -392,14 +392,14 @@ Status DevicePlan::launchSweep(const Step &step, const Launch &launch) {
 Status DevicePlan::run(const Step &step) {
   for (; nextStage < plan.sequence.size(); ++nextStage) {
     const runtime::StageInterface &stage = plan.sequence[nextStage];
-    if (!stage.isSweep && groupReductionsRun != groupReductionsCombined)
+    if (stage.isPrologue() && groupReductionsRun != groupReductionsCombined)
       return {};
-    Status status =
-        stage.isSweep ? launchSweep(step, sweeps[stage.index])
-                      : launchTable(step, prologues[stage.index], prologueTensors, UPD_GPU_THREADS);
+    Status status = stage.isSweep() ? launchSweep(step, sweeps[stage.index])
+                                    : launchTable(step, prologues[stage.index], prologueTensors,
+                                                  UPD_GPU_THREADS);
     if (!status.ok())
       return status;
-    if (stage.isSweep)
+    if (stage.isSweep())
       groupReductionsRun += static_cast<size_t>(std::count_if(
           reductions[stage.index].begin(), reductions[stage.index].end(),
           [](const runtime::ScalarReduction &reduction) { return reduction.ofGroup; }));

@@ -102,9 +102,10 @@ static bool hasRowMajorMatrices(const TensorLayout &layout) {
 
 Status Optimizer::choosePlan(Param &param) const {
   const TensorClass own = param.layout.rank < 2 ? TensorClass::Vector : TensorClass::Matrix;
+  const TensorShape shape = TensorShape::of(param.layout);
   const std::vector<PlanInterface> &plans = interface().plans;
   auto found = std::find_if(plans.begin(), plans.end(), [&](const PlanInterface &plan) {
-    return plan.tensors == TensorClass::Any || plan.tensors == own;
+    return plan.isFor(own, shape.rows, shape.columns);
   });
   if (found == plans.end())
     return invalidArgument(fmt::format(

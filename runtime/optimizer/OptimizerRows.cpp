@@ -10,6 +10,8 @@
 using namespace updraft::runtime;
 
 std::string updraft::runtime::rowsRefusal(const RuleInterface &rule, const PlanInterface &plan) {
+  if (!plan.products.empty())
+    return "it multiplies whole matrices";
   for (const SweepInterface &sweep : plan.sweeps) {
     for (const ReductionInterface &reduction : sweep.reductions)
       switch (reduction.over) {
@@ -23,6 +25,8 @@ std::string updraft::runtime::rowsRefusal(const RuleInterface &rule, const PlanI
         return "it reduces over whole columns";
       case Extent::Row:
       case Extent::Element:
+      case Extent::RowsByRows:
+      case Extent::ColumnsByColumns:
         break;
       }
     if (sweep.over == Extent::Column)

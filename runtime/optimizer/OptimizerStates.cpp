@@ -51,6 +51,8 @@ TensorLayout Optimizer::layoutOf(size_t param, size_t state) const {
     return rowLayouts[param];
   case Extent::Column:
     return columnLayouts[param];
+  case Extent::RowsByRows: // only temporaries are square matrices
+  case Extent::ColumnsByColumns:
   case Extent::Batch: // only temporaries are over batches
   case Extent::Tensor:
   case Extent::Group:

@@ -24,6 +24,13 @@ struct TensorShape {
     return result;
   }
 
+  /// The shape of the matrices of values over `extent`.
+  TensorShape of(Extent extent) const {
+    return extent == Extent::RowsByRows         ? TensorShape{batches, rows, rows}
+           : extent == Extent::ColumnsByColumns ? TensorShape{batches, columns, columns}
+                                                : *this;
+  }
+
   int64_t elements() const { return batches * rows * columns; }
   int64_t blocksPerBatch() const { return (rows + UPD_BLOCK_ROWS - 1) / UPD_BLOCK_ROWS; }
   int64_t blocks() const { return batches * blocksPerBatch(); }
@@ -45,6 +52,9 @@ struct TensorShape {
       return batches * rows;
     case Extent::Column:
       return batches * columns;
+    case Extent::RowsByRows:
+    case Extent::ColumnsByColumns:
+      return of(extent).elements();
     case Extent::Tensor:
     case Extent::Group:
       return 1;

@@ -1,6 +1,7 @@
 //===- KernelFunctions.h - The functions of a rule, from a list of addresses --------*- C++ -*-===//
 // Packages and linked rules list the functions of a rule in one order: R_initial, R_validate, then
-// the prologues and sweeps of each plan in the order in which they run.
+// the prologues and sweeps of each plan in the order in which they run, then R_product and R_mirror
+// if a plan has products.
 
 #ifndef UPDRAFT_RUNTIME_PACKAGE_KERNELFUNCTIONS_H
 #define UPDRAFT_RUNTIME_PACKAGE_KERNELFUNCTIONS_H
@@ -13,9 +14,9 @@ namespace updraft::package {
 
 /// The number of functions in the list.
 inline size_t functionCount(const runtime::RuleInterface &rule) {
-  size_t count = 2;
+  size_t count = rule.multiplies() ? 4 : 2;
   for (const runtime::PlanInterface &plan : rule.plans)
-    count += plan.sequence.size();
+    count += plan.sweeps.size() + plan.prologues;
   return count;
 }
 
@@ -33,10 +34,14 @@ void setFunctions(const runtime::RuleInterface &rule, Next next, runtime::Kernel
   for (const runtime::PlanInterface &plan : rule.plans) {
     runtime::PlanFunctions &functions = kernels.plans.emplace_back();
     for (const runtime::StageInterface &stage : plan.sequence)
-      if (stage.isSweep)
+      if (stage.isSweep())
         take(functions.sweeps.emplace_back());
-      else
+      else if (stage.isPrologue())
         take(functions.prologues.emplace_back());
+  }
+  if (rule.multiplies()) {
+    take(kernels.product);
+    take(kernels.mirror);
   }
 }
 

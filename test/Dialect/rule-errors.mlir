@@ -369,7 +369,7 @@ updraft.rule @R compute f32 {
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32
   %m = updraft.reduce max %g over tensor : f32
-  // expected-error @+1 {{'updraft.reduce' op has an operand of extent `tensor`, must be over elements, rows, columns or batches}}
+  // expected-error @+1 {{'updraft.reduce' op has an operand of extent `tensor`, must be over elements, rows, columns or batches, or a square matrix}}
   %n = updraft.reduce sum %m over group : f64
   updraft.next %p : f32
 }
@@ -466,4 +466,223 @@ updraft.rule @R compute f32 {
   // expected-error @+1 {{'updraft.reduce' op has `updraft.shared` = 0 : i64, which is a number from 0 to 65535 of a reduction over `group`}}
   %sum = updraft.reduce sum %wide over tensor {updraft.shared = 0 : i64} : f64
   updraft.next %p : f32
+}
+
+// -----
+
+// rule_c6: the square matrix of rows and the parameter
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %t = updraft.transpose %g : f32
+  %gram = updraft.product %g, %t : f32
+  // expected-error @+1 {{'arith.addf' op has operands of extents `rows_by_rows`, `element`, must have matrices of one shape}}
+  %x = arith.addf %gram, %p : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// rule_c6: a matrix and its transpose
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %t = updraft.transpose %g : f32
+  // expected-error @+1 {{'arith.addf' op has operands of extents `transposed`, `element`, must have matrices of one shape}}
+  %x = arith.addf %t, %g : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// rule_c6: columns of the parameter, and its rows
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %t = updraft.transpose %g : f32
+  %n = updraft.reduce sum %g over row : f32
+  %n32 = arith.truncf %n : f64 to f32
+  // expected-error @+1 {{'arith.mulf' op has operands of extents `transposed`, `row`, must have matrices of one shape}}
+  %x = arith.mulf %t, %n32 : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// rule_c7
+// expected-error @+1 {{'updraft.rule' op has `shapes`, which only a rule with `matrix` has}}
+updraft.rule @R compute f32 shapes wide {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// rule_c5: a transposed matrix
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.transpose' op has the extent `transposed`, which only a rule with `matrix` has}}
+  %t = updraft.transpose %g : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// product_c1: rows
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %n = updraft.reduce sum %g over row : f32
+  %r = arith.truncf %n : f64 to f32
+  // expected-error @+1 {{'updraft.product' op has an operand of extent `row`, must be a matrix of values}}
+  %x = updraft.product %r, %g : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// product_c1: a constant
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %c = arith.constant 1.0 : f32
+  // expected-error @+1 {{'updraft.product' op has an operand of extent `model`, must be a matrix of values}}
+  %x = updraft.product %g, %c : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// product_c2: rows x columns, twice
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.product' op has operands of extents `element` and `element`, must have as many columns as rows}}
+  %x = updraft.product %g, %p : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// product_c2: rows x columns and rows x rows
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %t = updraft.transpose %g : f32
+  %gram = updraft.product %g, %t : f32
+  // expected-error @+1 {{'updraft.product' op has operands of extents `element` and `rows_by_rows`, must have as many columns as rows}}
+  %x = updraft.product %g, %gram : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// product_c3
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %t = updraft.transpose %g : f32
+  %gram = updraft.product %g, %t : f32
+  // expected-error @+1 {{'updraft.product' op is `symmetric`, but its result has the extent `element`, must be square}}
+  %x = updraft.product symmetric %gram, %g : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// transpose_c1: columns
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %n = updraft.reduce sum %g over column : f32
+  %r = arith.truncf %n : f64 to f32
+  // expected-error @+1 {{'updraft.transpose' op has an operand of extent `column`, must be a matrix of values}}
+  %x = updraft.transpose %r : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// transpose_c1: a hyperparameter
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %lr = updraft.hyper "lr" = 1.0
+  %r = arith.truncf %lr : f64 to f32
+  // expected-error @+1 {{'updraft.transpose' op has an operand of extent `group`, must be a matrix of values}}
+  %x = updraft.transpose %r : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// reduce_c3: a transposed matrix
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %t = updraft.transpose %g : f32
+  // expected-error @+1 {{'updraft.reduce' op has an operand of extent `transposed`, must be over elements, rows, columns or batches, or a square matrix}}
+  %n = updraft.reduce sum %t over tensor : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// reduce_c1: a square matrix
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.reduce' op is over `rows_by_rows`, must be over `group`, `tensor`, `batch`, `row` or `column`}}
+  %n = updraft.reduce sum %g over rows_by_rows : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// reduce_c4: a square matrix
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %t = updraft.transpose %g : f32
+  %gram = updraft.product %g, %t : f32
+  // expected-error @+1 {{'updraft.reduce' op over `batch` has an operand of extent `rows_by_rows`, must be over rows or columns}}
+  %n = updraft.reduce sum %gram over batch : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// size_c1: a square matrix
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.size' op is over `rows_by_rows`, must be over `group`, `tensor`, `row` or `column`}}
+  %n = updraft.size over rows_by_rows
+  updraft.next %p : f32
+}
+
+// -----
+
+// next: a square matrix
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %t = updraft.transpose %g : f32
+  %gram = updraft.product %g, %t : f32
+  // expected-error @+1 {{'updraft.next' op has an operand of extent `rows_by_rows` for `param`, which is over `element`}}
+  updraft.next %gram : f32
+}
+
+// -----
+
+// state_c2: a square matrix
+updraft.rule @R compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.state' op is over `rows_by_rows`, must be over `group`, `tensor`, `row`, `column` or `element`}}
+  %r = updraft.state "r" over rows_by_rows stored f32 initial %zero : f32
+  updraft.next %p, %r : f32, f32
 }

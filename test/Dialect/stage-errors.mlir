@@ -3,7 +3,7 @@
 
 // streamtype_c2
 updraft.plan @P compute f32 {
-  // expected-error @+1 {{is over `tensor`, must be over `element`, `row`, `column` or `batch`}}
+  // expected-error @+1 {{is over `tensor`, must be over `element`, `row`, `column`, `batch`, `rows_by_rows` or `columns_by_columns`}}
   %p = updraft.stream "param" : !updraft.stream<f32, tensor>
 }
 
@@ -272,7 +272,7 @@ updraft.plan @P compute f32 {
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  // expected-error @+1 {{'updraft.sweep' op makes a temporary of type 'f64', must be a stream over rows, columns or batches, as the sweep}}
+  // expected-error @+1 {{'updraft.sweep' op makes a temporary of type 'f64', must be a stream over `element`, as the sweep}}
   %n = updraft.sweep -> f64 {
     updraft.store
   }
@@ -353,4 +353,184 @@ updraft.plan @P compute f32 {
     %zero = arith.constant 0.0 : f64
     updraft.store reduce(%zero)
   }
+}
+
+// -----
+
+// sweep_c7: temporary of another shape
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.sweep' op makes a temporary of type '!updraft.stream<f32, rows_by_rows>', must be a stream over `element`, as the sweep}}
+  %n = updraft.sweep -> !updraft.stream<f32, rows_by_rows> {
+    %zero = arith.constant 0.0 : f32
+    updraft.store make(%zero : f32)
+  }
+}
+
+// -----
+
+// sweep_c8: a square matrix
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %gram = updraft.multiply %p, %p transposed
+      : !updraft.stream<f32>, !updraft.stream<f32> -> !updraft.stream<f32, rows_by_rows>
+  // expected-error @+1 {{'updraft.sweep' op over `rows_by_rows` cannot reduce over `batch`; elements are reduced over `row` first}}
+  %n = updraft.sweep over rows_by_rows reduces [#updraft.reduction<max over batch>]
+      -> !updraft.stream<f64, batch> {
+    %zero = arith.constant 0.0 : f64
+    updraft.store reduce(%zero)
+  }
+}
+
+// -----
+
+// multiply_c1: another type
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.multiply' op has a stream of type '!updraft.stream<bf16>', must be a matrix of 'f32'}}
+  %x = updraft.multiply %p, %g transposed
+      : !updraft.stream<f32>, !updraft.stream<bf16> -> !updraft.stream<f32, rows_by_rows>
+}
+
+// -----
+
+// multiply_c1: rows
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %r = updraft.sweep over row -> !updraft.stream<f32, row> {
+    %zero = arith.constant 0.0 : f32
+    updraft.store make(%zero : f32)
+  }
+  // expected-error @+1 {{'updraft.multiply' op has a stream of type '!updraft.stream<f32, row>', must be a matrix of 'f32'}}
+  %x = updraft.multiply %r, %p
+      : !updraft.stream<f32, row>, !updraft.stream<f32> -> !updraft.stream<f32>
+}
+
+// -----
+
+// multiply_c2: operands
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.multiply' op multiplies `element` by `element`, which has no product over `rows_by_rows`}}
+  %x = updraft.multiply %p, %p
+      : !updraft.stream<f32>, !updraft.stream<f32> -> !updraft.stream<f32, rows_by_rows>
+}
+
+// -----
+
+// multiply_c2: a transposed operand
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %gram = updraft.multiply %p, %p transposed
+      : !updraft.stream<f32>, !updraft.stream<f32> -> !updraft.stream<f32, rows_by_rows>
+  // expected-error @+1 {{'updraft.multiply' op multiplies `rows_by_rows` by `transposed`, which has no product over `element`}}
+  %x = updraft.multiply %gram, %p transposed
+      : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32> -> !updraft.stream<f32>
+}
+
+// -----
+
+// multiply_c2: result
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.multiply' op multiplies `transposed` by `element`, which has no product over `rows_by_rows`}}
+  %x = updraft.multiply %p transposed, %p
+      : !updraft.stream<f32>, !updraft.stream<f32> -> !updraft.stream<f32, rows_by_rows>
+}
+
+// -----
+
+// multiply_c3
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %gram = updraft.multiply %p, %p transposed
+      : !updraft.stream<f32>, !updraft.stream<f32> -> !updraft.stream<f32, rows_by_rows>
+  // expected-error @+1 {{'updraft.multiply' op is `symmetric`, but its result is over `element`, must be square}}
+  %x = updraft.multiply symmetric %gram, %p
+      : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32> -> !updraft.stream<f32>
+}
+
+// -----
+
+// streamtype_c2: a transposed matrix
+updraft.plan @P compute f32 matrix {
+  // expected-error @+1 {{is over `transposed`, must be over `element`, `row`, `column`, `batch`, `rows_by_rows` or `columns_by_columns`}}
+  %p = updraft.stream "param" : !updraft.stream<f32, transposed>
+}
+
+// -----
+
+// plan_c4: a square matrix
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  // expected-error @+1 {{'updraft.stream' op is over `rows_by_rows`, must be over `element`, `row` or `column`}}
+  %m = updraft.stream "m" : !updraft.stream<f32, rows_by_rows>
+  updraft.initial() {
+    %zero = arith.constant 0.0 : f64
+    updraft.yield %zero : f64
+  }
+  updraft.validate() messages [] { updraft.yield }
+}
+
+// -----
+
+// plan_c4: shapes
+// expected-error @+1 {{'updraft.plan' op has `shapes`, which only a plan with `matrix` has}}
+updraft.plan @P compute f32 shapes tall {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+}
+
+// -----
+
+// sweep_c6: a transposed matrix
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.sweep' op runs over `transposed`, which no stream is over}}
+  updraft.sweep over transposed {
+    updraft.store
+  }
+}
+
+// -----
+
+// multiply_c1: a plan for vectors
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<bf16>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.multiply' op is in a plan without `matrix`}}
+  %x = updraft.multiply %p, %p transposed
+      : !updraft.stream<f32>, !updraft.stream<f32> -> !updraft.stream<f32, rows_by_rows>
 }

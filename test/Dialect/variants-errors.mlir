@@ -2,7 +2,7 @@
 
 // variants_c1
 
-// expected-error @+1 {{'updraft.variants' op has a region without exactly one operation}}
+// expected-error @+1 {{'updraft.variants' op must have at least two forms, and at most one of them in `vectors`}}
 updraft.variants vectors {
   updraft.rule @R compute f32 {
     %p = updraft.param stored f32 : f32
@@ -64,7 +64,7 @@ updraft.variants vectors {
 
 // variants_c1
 
-// expected-error @+1 {{'updraft.variants' op must have two `updraft.rule` or two `updraft.plan`}}
+// expected-error @+1 {{'updraft.variants' op must have only `updraft.rule` or only `updraft.plan`}}
 updraft.variants vectors {
   updraft.rule @R compute f32 {
     %p = updraft.param stored f32 : f32
@@ -95,7 +95,7 @@ updraft.variants vectors {
     updraft.next %g : f32
   }
 } matrices {
-  // expected-error @+1 {{'updraft.rule' op must have the compute type and numerics of `vectors`}}
+  // expected-error @+1 {{'updraft.rule' op must have the compute type and numerics of @R}}
   updraft.rule @R_matrix compute f32 matrix fast {
     %p = updraft.param stored f32 : f32
     %g = updraft.grad stored f32 : f32
@@ -198,7 +198,7 @@ updraft.variants vectors {
 
 // -----
 
-// variants_c1
+// variants_c4
 
 updraft.variants vectors {
   updraft.rule @R compute f32 {
@@ -209,6 +209,170 @@ updraft.variants vectors {
 } matrices {
   // expected-error @+1 {{'updraft.rule' op has the name @R, must be @R_matrix}}
   updraft.rule @R compute f32 matrix {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+}
+
+// -----
+
+// variants_c1: no form for matrices
+
+// expected-error @+1 {{'updraft.variants' op must have at least two forms, and at most one of them in `vectors`}}
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+}
+
+// -----
+
+// variants_c1: one form
+
+// expected-error @+1 {{'updraft.variants' op must have at least two forms, and at most one of them in `vectors`}}
+updraft.variants vectors {
+} matrices {
+  updraft.rule @R compute f32 matrix {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+}
+
+// -----
+
+// variants_c4: a shape has two forms
+
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  updraft.rule @R_wide_square compute f32 matrix shapes wide|square {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+  // expected-error @+1 {{'updraft.rule' op is for a shape of matrices that another form is for, too}}
+  updraft.rule @R_square_tall compute f32 matrix shapes square|tall {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+}
+
+// -----
+
+// variants_c4: two forms for all matrices
+
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  updraft.rule @R_matrix compute f32 matrix {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+  // expected-error @+1 {{'updraft.rule' op is for a shape of matrices that another form is for, too}}
+  updraft.rule @R_tall compute f32 matrix shapes tall {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+}
+
+// -----
+
+// variants_c4: a shape has no form
+
+// expected-error @+1 {{'updraft.variants' op has no form for matrices of the shape `square|tall`}}
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  updraft.rule @R_wide compute f32 matrix shapes wide {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+}
+
+// -----
+
+// variants_c4: without vectors
+
+updraft.variants vectors {
+} matrices {
+  updraft.rule @R_wide_square compute f32 matrix shapes wide|square {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+  // expected-error @+1 {{'updraft.rule' op has the name @R_tall, must be @R_wide_square_tall}}
+  updraft.rule @R_tall compute f32 matrix shapes tall {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+}
+
+// -----
+
+// variants_c4: name of shapes
+
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  // expected-error @+1 {{'updraft.rule' op has the name @R_matrix, must be @R_wide_square}}
+  updraft.rule @R_matrix compute f32 matrix shapes wide|square {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+  updraft.rule @R_tall compute f32 matrix shapes tall {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+}
+
+// -----
+
+// variants_c3: the forms of matrices have the same states
+
+updraft.variants vectors {
+  updraft.rule @R compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    updraft.next %g : f32
+  }
+} matrices {
+  updraft.rule @R_wide_square compute f32 matrix shapes wide|square {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    %c = arith.constant 0.000000e+00 : f64
+    %m = updraft.state "m" stored f32 initial %c : f32
+    updraft.next %g, %m : f32, f32
+  }
+  // expected-error @+1 {{'updraft.rule' op has the state "" where `vectors` has "m"}}
+  updraft.rule @R_tall compute f32 matrix shapes tall {
     %p = updraft.param stored f32 : f32
     %g = updraft.grad stored f32 : f32
     updraft.next %g : f32

@@ -172,11 +172,11 @@ Status Batch::appendScales(size_t i, const std::string &state, Tensor &codes) {
     return {}; // the optimizer reports the error
   const TensorLayout layout{shape.data(), nullptr, static_cast<int64_t>(codes.bytes.size()),
                             static_cast<int32_t>(shape.size())};
-  const auto plan = std::find_if(description.plans.begin(), description.plans.end(),
-                                 [&](const PlanInterface &candidate) {
-                                   return candidate.tensors == TensorClass::Any ||
-                                          candidate.tensors == classOf(parameters[i]->param);
-                                 });
+  const auto plan = std::find_if(
+      description.plans.begin(), description.plans.end(), [&](const PlanInterface &candidate) {
+        const TensorShape sizes = TensorShape::of(layout);
+        return candidate.isFor(classOf(parameters[i]->param), sizes.rows, sizes.columns);
+      });
   if (plan == description.plans.end())
     return Status(UPD_INTERNAL_ERROR, fmt::format("no plan steps parameter `{}`", *names[i]));
   const QuantBlocks blocks(TensorShape::of(layout), plan->tensors);

@@ -125,8 +125,7 @@ private:
 
 void Comparison::makeParameters() {
   for (const TensorShape &shape : ruleCase.tensors) {
-    const Interpreter &variant =
-        shape.dimensions.size() >= 2 ? interpreters.back() : interpreters.front();
+    const Interpreter &variant = formFor(interpreters, shape.dimensions);
     // Half of the parameters start from given states, half from the rule's initial values.
     const bool bound = parameters.size() % 2 == 1 && variant.stateCount() > 0;
     Parameter parameter{&variant, shape, {}, bound, bound, 0, {}};
@@ -333,23 +332,17 @@ static std::vector<TensorShape> matrices(bool areDistinct) {
 }
 
 AssertionResult updraft::differential::compiledEqualsInterpreted(const RuleCase &ruleCase) {
-  llvm::Expected<Interpreter> interpreter = interpret(ruleCase);
-  if (!interpreter)
+  auto interpreters = interpretForms(ruleCase);
+  if (!interpreters)
     return AssertionFailure() << describe(ruleCase) << "\n"
-                              << llvm::toString(interpreter.takeError());
+                              << llvm::toString(interpreters.takeError());
   llvm::Expected<RuleHandle> rule = compile(ruleCase);
   if (!rule)
     return AssertionFailure() << describe(ruleCase) << "\n" << llvm::toString(rule.takeError());
-  auto matrix = interpretMatrix(ruleCase);
-  if (!matrix)
-    return AssertionFailure() << describe(ruleCase) << "\n" << llvm::toString(matrix.takeError());
-  std::vector<Interpreter> interpreters{std::move(*interpreter)};
-  if (*matrix)
-    interpreters.push_back(std::move(**matrix));
   RuleCase whole = ruleCase;
   if (ruleCase.withMatrices)
-    llvm::append_range(whole.tensors, matrices(/*areDistinct=*/bool(*matrix)));
-  return Comparison(whole, std::move(*rule), std::move(interpreters)).run();
+    llvm::append_range(whole.tensors, matrices(/*areDistinct=*/interpreters->size() > 1));
+  return Comparison(whole, std::move(*rule), std::move(*interpreters)).run();
 }
 
 std::vector<TensorShape> updraft::differential::smallTensors() {

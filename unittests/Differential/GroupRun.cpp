@@ -54,7 +54,7 @@ void GroupRun::makeParameters(const Shapes &shapes) {
       Parameter &parameter = parameters.emplace_back();
       parameter.dimensions = shapes[i];
       parameter.group = group;
-      parameter.rule = &interpreters[interpreters.size() > 1 && shapes[i].size() >= 2];
+      parameter.rule = &formFor(interpreters, shapes[i]);
     }
   for (Parameter &parameter : parameters) {
     for (auto [number, stream] : llvm::enumerate(parameter.rule->streams()))
@@ -84,13 +84,9 @@ void GroupRun::make(const RuleCase &ruleCase, const Shapes &shapes, int32_t thre
   llvm::Expected<RuleHandle> compiled = compile(ruleCase);
   ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
   rule = std::move(*compiled);
-  llvm::Expected<Interpreter> vectors = differential::interpret(ruleCase);
-  ASSERT_TRUE(bool(vectors)) << llvm::toString(vectors.takeError());
-  interpreters.push_back(std::move(*vectors));
-  auto matrices = interpretMatrix(ruleCase);
-  ASSERT_TRUE(bool(matrices)) << llvm::toString(matrices.takeError());
-  if (*matrices)
-    interpreters.push_back(std::move(**matrices));
+  auto forms = interpretForms(ruleCase);
+  ASSERT_TRUE(bool(forms)) << llvm::toString(forms.takeError());
+  interpreters = std::move(*forms);
   hypers = interpreters[0].hyperDefaults();
 
   makeParameters(shapes);
@@ -190,12 +186,18 @@ void GroupRun::compare(int step) {
   }
 }
 
-void GroupRun::step(int number) {
+void GroupRun::step(int number, int32_t threadsToApply) {
   const std::vector<upd_tensor> grads = fillGradients(number);
   if (recording)
     recording->addStep(grads);
-  ASSERT_EQ(upd_optimizer_step(optimizer.get(), grads.data(), grads.size()), UPD_OK)
+  ASSERT_EQ(upd_optimizer_prepare_rows(optimizer.get(), grads.data(), grads.size(), nullptr, 0),
+            UPD_OK)
       << upd_last_error();
+  const int32_t threads = pool.threads;
+  if (threadsToApply != 0)
+    pool.threads = threadsToApply;
+  ASSERT_EQ(upd_optimizer_apply(optimizer.get()), UPD_OK) << upd_last_error();
+  pool.threads = threads;
   for (size_t group : {0, 1})
     interpret(group, grads);
   ASSERT_NO_FATAL_FAILURE(compare(number));

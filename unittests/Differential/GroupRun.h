@@ -42,8 +42,9 @@ public:
   ~GroupRun();
 
   void make(const RuleCase &ruleCase, const Shapes &shapes, int32_t threads);
-  /// Steps both with new gradients, and compares every bit. Steps count from 1.
-  void step(int number);
+  /// Steps both with new gradients, and compares every bit. Steps count from 1. If given, the pool
+  /// has another number of threads when the prepared step is applied.
+  void step(int number, int32_t threadsToApply = 0);
 
 private:
   struct Parameter {
@@ -70,7 +71,7 @@ private:
 
   RuleHandle rule;
   OptimizerHandle optimizer;
-  std::vector<reference::Interpreter> interpreters; // for all, or for vectors and matrices
+  std::vector<reference::Interpreter> interpreters; // of all forms
   std::vector<Parameter> parameters;
   std::map<std::pair<size_t, std::string>, std::vector<char>> groupStates;
   std::vector<double> hypers;

@@ -197,10 +197,8 @@ TEST_P(Rows, StepAsInterpretedOnAnyNumberOfThreads) {
     ruleCase.storage = {{"param", dtype}, {"grad", dtype}};
     llvm::Expected<RuleHandle> compiled = compile(ruleCase);
     ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
-    llvm::Expected<Interpreter> vectors = interpret(ruleCase);
-    ASSERT_TRUE(bool(vectors)) << llvm::toString(vectors.takeError());
-    auto matrices = interpretMatrix(ruleCase);
-    ASSERT_TRUE(bool(matrices)) << llvm::toString(matrices.takeError());
+    auto forms = interpretForms(ruleCase);
+    ASSERT_TRUE(bool(forms)) << llvm::toString(forms.takeError());
     for (const std::vector<int64_t> &shape : {std::vector<int64_t>{300},
                                               {1000, 1},
                                               {200, 7},
@@ -211,7 +209,7 @@ TEST_P(Rows, StepAsInterpretedOnAnyNumberOfThreads) {
                                               {40, 3, 50}}) {
       if (rowCase.worksOnRows && shape.size() > 2)
         continue;
-      RowRun run{*matrices && shape.size() >= 2 ? **matrices : *vectors, shape, {threads}};
+      RowRun run{formFor(*forms, shape), shape, {threads}};
       ASSERT_NO_FATAL_FAILURE(run.make(compiled->get()));
       for (int step = 0; step < 6; ++step)
         ASSERT_NO_FATAL_FAILURE(run.step()) << "shape of rank " << shape.size() << " from "

@@ -127,20 +127,19 @@ updraft::differential::interpret(const RuleCase &ruleCase, reference::Precision 
   return reference::Interpreter::create(formsIn<RuleOp>(*imported->module)[0], precision);
 }
 
-llvm::Expected<std::optional<reference::Interpreter>>
-updraft::differential::interpretMatrix(const RuleCase &ruleCase) {
+llvm::Expected<std::vector<reference::Interpreter>>
+updraft::differential::interpretForms(const RuleCase &ruleCase) {
   auto imported = import(ruleCase);
   if (!imported)
     return imported.takeError();
+  std::vector<reference::Interpreter> forms;
   for (RuleOp rule : formsIn<RuleOp>(*imported->module)) {
-    if (!rule.getMatrix())
-      continue;
     auto interpreter = reference::Interpreter::create(rule);
     if (!interpreter)
       return interpreter.takeError();
-    return std::move(*interpreter);
+    forms.push_back(std::move(*interpreter));
   }
-  return std::nullopt;
+  return forms;
 }
 
 testing::AssertionResult

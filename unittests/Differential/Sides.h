@@ -33,8 +33,8 @@ llvm::Expected<RuleHandle> compile(const RuleCase &ruleCase);
 llvm::Expected<reference::Interpreter>
 interpret(const RuleCase &ruleCase, reference::Precision precision = reference::Precision::Stated);
 
-/// The same for the rule for matrices, if it is a separate one.
-llvm::Expected<std::optional<reference::Interpreter>> interpretMatrix(const RuleCase &ruleCase);
+/// The same for all forms of the rule: for all tensors, or for vectors and for matrices.
+llvm::Expected<std::vector<reference::Interpreter>> interpretForms(const RuleCase &ruleCase);
 
 /// Whether both have the same hyperparameters and streams.
 testing::AssertionResult interfacesAgree(const upd_rule &rule,

@@ -153,6 +153,43 @@ TEST(Format, FitsTheLinesThatCanBeBroken) {
   }
 }
 
+// `for` and `in` have a meaning only in the head of `repeat`.
+TEST(Format, KeepsNamesLikeWordsOfRepeat) {
+  const std::string end = " * 11111111111111111111111111111111111111111111111111111111111111111111";
+  const std::pair<const char *, const char *> cases[] = {
+      {"", "for = x, in = 1 for a in [1]"},
+      {"for", "y = for for a in for"},
+      {"in", "y = in for a in in"},
+      {"in", "y = x for for in in"},
+      {"for, in", "y = for + in, z = for for a in for"},
+      {"for", "y = x for (in, b) in for"},
+  };
+  for (auto [parameters, head] : cases) {
+    std::string text = "fn f(" + std::string(parameters) + ") { let x = 1 repeat w = x" + end +
+                       ", " + head + " { next w = x } return w }";
+    SCOPED_TRACE(text);
+    std::string formatted = format(text);
+    EXPECT_NE(formatted, text);
+    EXPECT_EQ(ast(formatted, "rule.upd"), ast(text, "rule.upd"));
+    EXPECT_EQ(format(formatted), formatted);
+  }
+}
+
+TEST(Format, BreaksTheHeadOfRepeat) {
+  EXPECT_EQ(format("fn f(x, l) { repeat first_value = x * 1111111111111, second_value = x * "
+                   "22222222222222, third = 3 for (a, b) in l { next third = a } return third }"),
+            "fn f(x, l) {\n"
+            "  repeat first_value = x * 1111111111111,\n"
+            "         second_value = x * 22222222222222,\n"
+            "         third = 3\n"
+            "         for (a, b) in l {\n"
+            "    next third = a\n"
+            "  }\n"
+            "\n"
+            "  return third\n"
+            "}\n");
+}
+
 TEST(Format, ReportsSyntaxErrors) {
   DiagnosticEngine diagnostics;
   EXPECT_FALSE(formatSource("fn f(x) = x +", "rule.upd", diagnostics));

@@ -65,6 +65,46 @@ TEST(Index, HasTheTypesThatAFunctionIsCalledWith) {
   EXPECT_EQ(typeAt(text.find("f(lr")), "a scalar");
 }
 
+TEST(Index, HasTheNamesOfRepeat) {
+  DiagnosticEngine diagnostics;
+  StringRef text = "fn f(x, l) {\n"
+                   "  repeat y = x for (a, b) in l {\n"
+                   "    let c = a * y\n"
+                   "    next y = c + b\n"
+                   "  }\n"
+                   "  return -y\n"
+                   "}\n"
+                   "rule R(lr = 1) {\n"
+                   "  update(param, grad) {\n"
+                   "    repeat z = lr for d in [1, 2] { next z = d * z * grad }\n"
+                   "    next param = f(param, [(1, 2)]) - z\n"
+                   "  }\n"
+                   "}";
+  Analysis analysis = analyzeProgram(text, "rule.upd", {}, diagnostics);
+  EXPECT_EQ(diagnostics.render(), "");
+  const SourceFile &file = *analysis.program->main().source;
+  const auto declaredAt = [&](StringRef use, size_t skip) -> size_t {
+    const Index::Use *found = analysis.index.useAt(file, text.find(use) + skip);
+    return found ? size_t(found->declared.begin) : StringRef::npos;
+  };
+  EXPECT_EQ(declaredAt("in l", 3), text.find("l)"));
+  EXPECT_EQ(declaredAt("= x", 2), text.find("x, l"));
+  EXPECT_EQ(declaredAt("a * y", 0), text.find("a, b"));
+  EXPECT_EQ(declaredAt("a * y", 4), text.find("y = x"));
+  EXPECT_EQ(declaredAt("next y", 5), text.find("y = x"));
+  EXPECT_EQ(declaredAt("c + b", 0), text.find("c = a"));
+  EXPECT_EQ(declaredAt("c + b", 4), text.find("b) in"));
+  EXPECT_EQ(declaredAt("-y", 1), text.find("y = x"));
+  EXPECT_EQ(declaredAt("next z", 5), text.find("z = lr"));
+  EXPECT_EQ(declaredAt("d * z", 0), text.find("d in"));
+  EXPECT_EQ(declaredAt("- z", 2), text.find("z = lr"));
+  const auto typeAt = [&](size_t offset) {
+    return analysis.index.typeAt(analysis.index.typedPlaceAt(file, offset));
+  };
+  EXPECT_EQ(typeAt(text.rfind("z\n")), "a tensor");
+  EXPECT_EQ(typeAt(text.find("d * z")), "a scalar");
+}
+
 // For any text, there are answers inside the text.
 TEST(Index, SurvivesDamage) {
   std::mt19937 random(6);
@@ -72,7 +112,8 @@ TEST(Index, SurvivesDamage) {
                                " then ",      "let ",    "next ",    "rule R", "fn f",
                                "transform T", "update(", "\"",       "//",     "|>",
                                "state ",      ":",       "over",     "\xC3",   "import \"x\"",
-                               "finish",      "=",       "require ", "\n"};
+                               "finish",      "=",       "require ", "\n",     "repeat ",
+                               " for ",       " in ",    "[",        "]",      "@"};
   for (const std::string &whole : ruleFiles()) {
     for (int i = 0; i < 150; ++i) {
       std::string text = whole.substr(0, i % 3 ? whole.size() : random() % whole.size());

@@ -60,6 +60,15 @@ TEST(SourcePrinter, RoundTripsDeclarations) {
                   "  update(first, param) { next m = 2 when !(k == \"c\"); next param = param } }");
 }
 
+TEST(SourcePrinter, RoundTripsRepeat) {
+  expectRoundTrip("fn f(x, l) { repeat y = x, z = 1 for (a, b) in l { let c = a @ y\n"
+                  "  repeat w = c for d in [1, 2] { next w = d * w } next y = w; next z = b }\n"
+                  "  repeat u = y for (a) in [1] {} let v = u return v }\n"
+                  "rule R(static l = [(1, 2)]) { state m = 0 update(param, grad) {\n"
+                  "  let k = 1 repeat y = grad for (a, b) in l { let c = a * b next y = c * y }\n"
+                  "  next m = y next param = param } }");
+}
+
 TEST(SourcePrinter, KeepsOnlyTheParenthesesThatAreNeeded) {
   const std::pair<const char *, const char *> cases[] = {
       {"(a + b) + c", "a + b + c"},
@@ -84,6 +93,17 @@ TEST(SourcePrinter, KeepsOnlyTheParenthesesThatAreNeeded) {
        "if !(a > b && b > c) || c > a then 1.50 else 2e-3"},
       {"if a > b && (b > c || c > a) then 1 else 2", "if a > b && (b > c || c > a) then 1 else 2"},
       {"max((a), ((b)))", "max(a, b)"},
+      {"(a @ b) @ c", "a @ b @ c"},
+      {"a @ (b @ c)", "a @ (b @ c)"},
+      {"(a * b) @ c / b", "a * b @ c / b"},
+      {"a * (b @ c)", "a * (b @ c)"},
+      {"(a @ b) + c", "a @ b + c"},
+      {"(a + b) @ c", "(a + b) @ c"},
+      {"-(a @ b)", "-(a @ b)"},
+      {"(a @ b) ^ c", "(a @ b) ^ c"},
+      {"a @ (b ^ c)", "a @ b ^ c"},
+      {"cycled([((1)), (2)], 3)", "cycled([1, 2], 3)"},
+      {"cycled([(1, (2)), ((3), -4,)], 3)", "cycled([(1, 2), (3, -4)], 3)"},
   };
   for (auto [written, printed] : cases) {
     std::string text = std::string("fn f(a, b, c) = ") + written;
@@ -135,6 +155,74 @@ rule R
       name s
       name param
       name a
+)");
+}
+
+TEST(AstPrinter, PrintsRepeatsAndLists) {
+  DiagnosticEngine diagnostics;
+  auto program = parseProgram("fn f(x, l) {\n"
+                              "  repeat y = x, z = 1 for (a, b) in l {\n"
+                              "    let c = a @ y\n"
+                              "    repeat w = c for d in [1, -2] { next w = d * w }\n"
+                              "    next y = w\n"
+                              "    next z = b\n"
+                              "  }\n"
+                              "  return y\n"
+                              "}\n"
+                              "rule R() {\n"
+                              "  update(param) {\n"
+                              "    repeat y = param for (a, b) in [(1, 2)] { next y = a }\n"
+                              "    next param = y\n"
+                              "  }\n"
+                              "}",
+                              "rule.upd", diagnostics);
+  ASSERT_TRUE(program) << diagnostics.render();
+  EXPECT_EQ(ast(*program), R"(function f
+  parameter x
+  parameter l
+  repeat a b
+    variable y
+      name x
+    variable z
+      number 1
+    in
+      name l
+    let c
+      binary @
+        name a
+        name y
+    repeat d
+      variable w
+        name c
+      in
+        list
+          number 1
+          unary -
+            number 2
+      next w
+        binary *
+          name d
+          name w
+    next y
+      name w
+    next z
+      name b
+  return
+    name y
+rule R
+  update param
+  repeat a b
+    variable y
+      name param
+    in
+      list
+        tuple
+          number 1
+          number 2
+    next y
+      name a
+  next param
+    name y
 )");
 }
 

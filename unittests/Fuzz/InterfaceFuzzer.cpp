@@ -40,13 +40,16 @@ void checkPlan(const RuleInterface &interface, const PlanInterface &plan) {
     checkSweep(plan, sweep);
   for (const uint32_t state : plan.scalarStates)
     check(state < interface.states.size(), "has a scalar state that does not exist");
-  std::set<std::pair<bool, uint32_t>> stages;
+  std::set<std::pair<StageInterface::Kind, uint32_t>> stages;
   for (const StageInterface &stage : plan.sequence) {
-    check(stage.index < (stage.isSweep ? plan.sweeps.size() : plan.prologues),
+    check(stage.index < (stage.isSweep()      ? plan.sweeps.size()
+                         : stage.isPrologue() ? plan.prologues
+                                              : plan.products.size()),
           "runs a stage that does not exist");
-    check(stages.insert({stage.isSweep, stage.index}).second, "runs a stage twice");
+    check(stages.insert({stage.kind, stage.index}).second, "runs a stage twice");
   }
-  check(stages.size() == plan.sweeps.size() + plan.prologues, "leaves a stage out");
+  check(stages.size() == plan.sweeps.size() + plan.prologues + plan.products.size(),
+        "leaves a stage out");
   plan.groupReductions();
 }
 

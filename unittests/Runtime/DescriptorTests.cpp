@@ -195,6 +195,61 @@ TEST(Descriptor, ReadsMissingMembersAsZero) {
     EXPECT_EQ(value, 0u);
 }
 
+/// A descriptor whose last stage is a product, after `change` to that stage's record.
+template <typename Change> std::string withProduct(Change change) {
+  RuleInterface rule = test::factoredRule()->interface;
+  PlanInterface &plan = rule.plans.back();
+  const auto result = static_cast<uint32_t>(plan.streams.size());
+  plan.streams.push_back({StreamInterface::Kind::Temporary, rule.compute, Extent::RowsByRows});
+  plan.products = {{0, 0, result, false, true, true}};
+  plan.sequence.push_back(StageInterface::product(0));
+  std::string bytes = rule.write();
+  for (uint32_t i = 0; i < headerOf(bytes).section_count; ++i) {
+    upd_descriptor_section section;
+    std::memcpy(&section, bytes.data() + tableStart + i * sizeof(section), sizeof(section));
+    if (section.kind != UPD_SECTION_STAGE)
+      continue;
+    upd_stage_record stage;
+    char *const place = bytes.data() + section.offset + (section.count - 1) * section.stride;
+    std::memcpy(&stage, place, sizeof(stage));
+    change(stage);
+    std::memcpy(place, &stage, sizeof(stage));
+  }
+  return bytes;
+}
+
+TEST(Descriptor, RefusesOtherMembersOfAProduct) {
+  using Stage = upd_stage_record;
+  EXPECT_EQ(problemOf(withProduct([](Stage &) {})), "");
+  const std::string members = "a product has other members than two operands and a result";
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.reads.count = 1; })), members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.makes.count = 0; })), members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { std::swap(stage.makes, stage.reads); })),
+            members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { std::swap(stage.makes, stage.writes); })),
+            members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.reductions.count = 1; })), members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.loop = UPD_LOOP_MATRIX; })), members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= UPD_PROLOGUE_BY_TENSOR; })),
+            members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= 16; })), members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.kind = upd_stage_kind(3); })),
+            "unknown kind of a stage 3, expected 0 to 2");
+  EXPECT_NE(problemOf(withProduct([](Stage &stage) { stage.kind = UPD_STAGE_SWEEP; })), "");
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.kind = UPD_STAGE_PROLOGUE; })),
+            "unknown flags of a stage 12, expected 0 to 1");
+}
+
+TEST(Descriptor, RefusesUnknownFlagsOfPlans) {
+  std::string bytes = descriptor();
+  const upd_descriptor_section section = sectionOf(UPD_SECTION_PLAN);
+  upd_plan_record plan;
+  std::memcpy(&plan, bytes.data() + section.offset, sizeof(plan));
+  plan.flags = 16;
+  std::memcpy(bytes.data() + section.offset, &plan, sizeof(plan));
+  EXPECT_EQ(problemOf(bytes), "unknown flags of a plan 16, expected 0 to 15");
+}
+
 TEST(Descriptor, RefusesBytesThatAreNotText) {
   std::string bytes = descriptor();
   for (char byte : {'\xff', '\0'}) {

@@ -24,9 +24,9 @@ void setPlan(Kernels &kernels, uint32_t rowScalars, std::vector<SweepInterface> 
   PlanInterface plan;
   plan.rowScalars = rowScalars;
   plan.prologues = 1;
-  plan.sequence = {{false, 0}};
+  plan.sequence = {StageInterface::prologue(0)};
   for (uint32_t i = 0; i < sweeps.size(); ++i)
-    plan.sequence.push_back({true, i});
+    plan.sequence.push_back(StageInterface::sweep(i));
   plan.sweeps = std::move(sweeps);
   kernels.interface.plans = {std::move(plan)};
   test::listStreams(kernels.interface);

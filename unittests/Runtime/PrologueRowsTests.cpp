@@ -71,7 +71,8 @@ std::shared_ptr<const Kernels> totalRule() {
   plan.rowScalars = 3;
   plan.prologues = 2;
   plan.sweeps = {{{1}, {}, {}, {{ReductionInterface::Kind::Sum, Extent::Tensor}}}, {{0}, {0}}};
-  plan.sequence = {{false, 0}, {true, 0}, {false, 1, true}, {true, 1}};
+  plan.sequence = {StageInterface::prologue(0), StageInterface::sweep(0),
+                   StageInterface::prologue(1, true), StageInterface::sweep(1)};
   rule.plans = {plan};
   test::listStreams(rule);
   kernels->initial = initial;

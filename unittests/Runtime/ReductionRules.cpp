@@ -269,7 +269,8 @@ std::shared_ptr<const Kernels> test::clipRule() {
        {},
        {{Kind::Sum, Extent::Group}, {Kind::Sum, Extent::Tensor}, {Kind::Max, Extent::Group}}},
       {{0, 1, 2}, {0, 2}}};
-  plan.sequence = {{true, 0}, {false, 0, true}, {true, 1}};
+  plan.sequence = {StageInterface::sweep(0), StageInterface::prologue(0, true),
+                   StageInterface::sweep(1)};
   rule.plans = {plan};
   listStreams(rule);
   kernels->initial = clipInitial;
@@ -292,7 +293,8 @@ std::shared_ptr<const Kernels> test::factoredRule() {
   vectors.rowScalars = 2;
   vectors.prologues = 1;
   vectors.sweeps = {{{1}, {}, {}, {{Kind::Sum, Extent::Group}}}, {{0, 2}, {0, 2}}};
-  vectors.sequence = {{true, 0}, {false, 0}, {true, 1}};
+  vectors.sequence = {StageInterface::sweep(0), StageInterface::prologue(0),
+                      StageInterface::sweep(1)};
   PlanInterface matrices;
   matrices.tensors = TensorClass::Matrix;
   matrices.prefix = "Factored_matrix";
@@ -312,7 +314,9 @@ std::shared_ptr<const Kernels> test::factoredRule() {
       {{2, 4}, {2}, {6}, {{Kind::Sum, Extent::Tensor}}, Extent::Row},
       {{5}, {3}, {}, {}, Extent::Column},
       {{0, 6, 3}, {0}, {}, {}, Extent::Element, true}};
-  matrices.sequence = {{true, 0}, {true, 1}, {true, 2}, {false, 0}, {false, 1, true}, {true, 3}};
+  matrices.sequence = {StageInterface::sweep(0),          StageInterface::sweep(1),
+                       StageInterface::sweep(2),          StageInterface::prologue(0),
+                       StageInterface::prologue(1, true), StageInterface::sweep(3)};
   rule.plans = {vectors, matrices};
   listStreams(rule);
   kernels->initial = factoredInitial;
@@ -334,7 +338,8 @@ std::shared_ptr<const Kernels> test::normalizedRule() {
   plan.prologues = 1;
   plan.sweeps = {{{1}, {}, {}, {{ReductionInterface::Kind::Sum, Extent::Tensor}}},
                  {{0, 1, 2}, {0, 2}}};
-  plan.sequence = {{true, 0}, {false, 0, true}, {true, 1}};
+  plan.sequence = {StageInterface::sweep(0), StageInterface::prologue(0, true),
+                   StageInterface::sweep(1)};
   rule.plans = {plan};
   listStreams(rule);
   kernels->initial = oneZero;
@@ -355,7 +360,7 @@ std::shared_ptr<const Kernels> test::siteRule() {
   plan.prefix = "Site";
   plan.usesRandom = true;
   plan.sweeps = {{{}, {0}}};
-  plan.sequence = {{true, 0}};
+  plan.sequence = {StageInterface::sweep(0)};
   kernels->interface.plans = {plan};
   listStreams(kernels->interface);
   kernels->initial = noInitial;

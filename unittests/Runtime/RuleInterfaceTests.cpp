@@ -32,7 +32,7 @@ RuleInterface adamw() {
   plan.rowScalars = 6;
   plan.prologues = 1;
   plan.sweeps = {{{0, 1, 2}, {0, 2}}};
-  plan.sequence = {{false, 0}, {true, 0}};
+  plan.sequence = {StageInterface::prologue(0), StageInterface::sweep(0)};
   rule.plans = {plan};
   test::listStreams(rule);
   return rule;
@@ -53,7 +53,8 @@ RuleInterface factored() {
   vectors.usesRandom = true;
   vectors.prologues = 1;
   vectors.sweeps = {{{1}, {}, {}, {{Reduction::Max, Extent::Group}}}, {{0, 1, 2}, {0, 2}}};
-  vectors.sequence = {{true, 0}, {false, 0, true}, {true, 1}};
+  vectors.sequence = {StageInterface::sweep(0), StageInterface::prologue(0, true),
+                      StageInterface::sweep(1)};
   PlanInterface matrices;
   matrices.tensors = TensorClass::Matrix;
   matrices.prefix = "F_matrix";
@@ -71,8 +72,39 @@ RuleInterface factored() {
                       true},
                      {{2, 3}, {2}, {4}, {}, Extent::Row},
                      {{0, 1, 4}, {0}, {}, {}, Extent::Element, true}};
-  matrices.sequence = {{true, 0}, {false, 0, true}, {true, 1}, {true, 2}};
+  matrices.sequence = {StageInterface::sweep(0), StageInterface::prologue(0, true),
+                       StageInterface::sweep(1), StageInterface::sweep(2)};
   rule.plans = {vectors, matrices};
+  test::listStreams(rule);
+  return rule;
+}
+
+/// A rule with a plan for vectors, one for wide matrices that computes (p pT)T p, and one for the
+/// other matrices.
+RuleInterface products() {
+  RuleInterface rule = adamw();
+  rule.name = "P";
+  rule.grad = UPD_BF16;
+  rule.states.clear();
+  PlanInterface vectors;
+  vectors.tensors = TensorClass::Vector;
+  vectors.prefix = "P";
+  PlanInterface others = vectors;
+  others.tensors = TensorClass::Matrix;
+  others.prefix = "P_square_tall";
+  others.shapes = SquareMatrices | TallMatrices;
+  PlanInterface wide = others;
+  wide.prefix = "P_wide";
+  wide.shapes = WideMatrices;
+  wide.streams = {{Kind::Temporary, UPD_F32, Extent::RowsByRows},
+                  {Kind::Temporary, UPD_F32, Extent::RowsByRows},
+                  {Kind::Temporary, UPD_F32, Extent::Element},
+                  {Kind::Temporary, UPD_F32, Extent::ColumnsByColumns}};
+  wide.sweeps = {{{2}, {}, {3}, {}, Extent::RowsByRows, true}, {{0, 4}, {0}}};
+  wide.products = {{0, 0, 2, false, true, true}, {3, 0, 4, true}, {4, 0, 5, true}};
+  wide.sequence = {StageInterface::product(0), StageInterface::sweep(0), StageInterface::product(1),
+                   StageInterface::product(2), StageInterface::sweep(1)};
+  rule.plans = {vectors, others, wide};
   test::listStreams(rule);
   return rule;
 }
@@ -131,7 +163,7 @@ TEST(RuleInterface, HoldsPlansForVectorsAndMatrices) {
   ASSERT_EQ(matrices.temporaries().size(), 2u);
   EXPECT_EQ(matrices.temporaries()[0].dtype, UPD_F64);
   ASSERT_EQ(matrices.sequence.size(), 4u);
-  EXPECT_FALSE(matrices.sequence[1].isSweep);
+  EXPECT_FALSE(matrices.sequence[1].isSweep());
   EXPECT_TRUE(matrices.sequence[1].byTensor);
   EXPECT_EQ(matrices.sequence[3].index, 2u);
   const SweepInterface &first = matrices.sweeps[0];
@@ -141,6 +173,67 @@ TEST(RuleInterface, HoldsPlansForVectorsAndMatrices) {
   EXPECT_EQ(first.reductions[1].kind, ReductionInterface::Kind::Max);
   EXPECT_EQ(matrices.sweeps[1].over, Extent::Row);
   EXPECT_EQ(matrices.sweeps[1].makes, std::vector<uint32_t>{4});
+}
+
+TEST(RuleInterface, HoldsProductsAndShapes) {
+  const RuleInterface rule = readBack(products());
+  EXPECT_TRUE(rule.multiplies());
+  EXPECT_FALSE(factored().multiplies());
+  ASSERT_EQ(rule.plans.size(), 3u);
+  EXPECT_EQ(rule.plans[0].shapes, AllMatrices);
+  EXPECT_EQ(rule.plans[1].shapes, SquareMatrices | TallMatrices);
+  const PlanInterface &wide = rule.plans[2];
+  EXPECT_EQ(wide.shapes, WideMatrices);
+  ASSERT_EQ(wide.streams.size(), 6u);
+  EXPECT_EQ(wide.streams[2].over, Extent::RowsByRows);
+  EXPECT_EQ(wide.streams[5].over, Extent::ColumnsByColumns);
+  ASSERT_EQ(wide.products.size(), 3u);
+  const ProductInterface &gram = wide.products[0], &product = wide.products[1];
+  EXPECT_EQ(gram.lhs, 0u);
+  EXPECT_EQ(gram.rhs, 0u);
+  EXPECT_EQ(gram.result, 2u);
+  EXPECT_FALSE(gram.lhsTransposed);
+  EXPECT_TRUE(gram.rhsTransposed);
+  EXPECT_TRUE(gram.symmetric);
+  EXPECT_EQ(product.lhs, 3u);
+  EXPECT_TRUE(product.lhsTransposed);
+  EXPECT_FALSE(product.rhsTransposed);
+  EXPECT_FALSE(product.symmetric);
+  ASSERT_EQ(wide.sequence.size(), 5u);
+  EXPECT_EQ(wide.sequence[0].kind, StageInterface::Kind::Product);
+  EXPECT_TRUE(wide.sequence[1].isSweep());
+  EXPECT_EQ(wide.sequence[3].index, 2u);
+}
+
+TEST(RuleInterface, HasAPlanForEachShape) {
+  const std::vector<PlanInterface> plans = products().plans;
+  const auto planFor = [&](TensorClass tensor, int64_t rows, int64_t columns) {
+    std::string prefixes;
+    for (const PlanInterface &plan : plans)
+      if (plan.isFor(tensor, rows, columns))
+        prefixes += plan.prefix;
+    return prefixes;
+  };
+  EXPECT_EQ(planFor(TensorClass::Vector, 1, 3), "P");
+  EXPECT_EQ(planFor(TensorClass::Vector, 1, 1), "P");
+  EXPECT_EQ(planFor(TensorClass::Matrix, 1, 3), "P_wide");
+  EXPECT_EQ(planFor(TensorClass::Matrix, 3, 3), "P_square_tall");
+  EXPECT_EQ(planFor(TensorClass::Matrix, 0, 0), "P_square_tall");
+  EXPECT_EQ(planFor(TensorClass::Matrix, 3, 1), "P_square_tall");
+}
+
+TEST(RuleInterface, ProductsAreExportedAsJson) {
+  const std::string json = products().json();
+  EXPECT_NE(json.find(R"({"for":"matrix","shapes":["square","tall"],"prefix":"P_square_tall",)"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(json.find(R"("sequence":[{"product":0,"lhs":0,"rhs":0,"rhs_transposed":true,)"
+                      R"("symmetric":true,"result":2},)"
+                      R"({"sweep":0,"over":"rows_by_rows","loop":"matrix","reads":[2],)"
+                      R"("writes":[],"makes":[3],"reductions":[]},)"
+                      R"({"product":1,"lhs":3,"lhs_transposed":true,"rhs":0,"result":4},)"),
+            std::string::npos)
+      << json;
 }
 
 TEST(RuleInterface, ListsTheScalesOfBlocks) {
@@ -231,9 +324,11 @@ TEST(RuleInterface, RefusesInvalidRules) {
   EXPECT_PROBLEM(adamw, rule.hypers[0].defaultValue = NAN, "the default of `lr` is NaN");
   EXPECT_PROBLEM(adamw, rule.hypers.push_back(rule.hypers[0]), "hyperparameter `lr` appears twice");
   EXPECT_PROBLEM(adamw, rule.hypers[0].name.clear(), "a hyperparameter has no name");
-  EXPECT_PROBLEM(adamw, rule.states[0].over = Extent(6),
-                 "unknown extent of a state 6, expected 0 to 5");
+  EXPECT_PROBLEM(adamw, rule.states[0].over = Extent(8),
+                 "unknown extent of a state 8, expected 0 to 7");
   EXPECT_PROBLEM(adamw, rule.states[0].over = Extent::Batch, "state `exp_avg` is over a batch");
+  EXPECT_PROBLEM(adamw, rule.states[0].over = plan.streams[2].over = Extent::RowsByRows,
+                 "state `exp_avg` is over a square matrix");
   EXPECT_PROBLEM(adamw, (rule.states[0] = {"m", UPD_Q8_LINEAR, Extent::Row}),
                  "state `m` has blocks, but is not over elements");
   EXPECT_PROBLEM(adamw, rule.dependsOn = Extent::Row,
@@ -243,9 +338,9 @@ TEST(RuleInterface, RefusesInvalidRules) {
                  "derived flag `maximize` has hyperparameter 1 of 1");
   EXPECT_PROBLEM(adamw, rule.plans.clear(), "there is no plan");
   EXPECT_PROBLEM(adamw, rule.plans.push_back(PlanInterface(plan)),
-                 "there is more than one plan for a tensor");
+                 "there is not exactly one plan for each tensor");
   EXPECT_PROBLEM(factored, plan.tensors = TensorClass::Vector,
-                 "there is more than one plan for a tensor");
+                 "there is not exactly one plan for each tensor");
   EXPECT_PROBLEM(adamw, plan.tensors = TensorClass(3),
                  "unknown class of tensors of a plan 3, expected 0 to 2");
   EXPECT_PROBLEM(adamw, rule.states[0].tensors = TensorClass::Matrix,
@@ -275,9 +370,10 @@ TEST(RuleInterface, RefusesInvalidStreams) {
                  "stream 3 has the scales of stream 4, which needs none");
   EXPECT_PROBLEM(factored, std::swap(plan.streams[2], plan.streams[3]),
                  "stream 3 follows a temporary but is not one");
-  EXPECT_PROBLEM(factored, plan.streams[3].over = Extent::Element,
-                 "temporary 3 is of `f64` over an element, expected elements per row, column or "
-                 "batch");
+  EXPECT_PROBLEM(factored, plan.streams[3].over = Extent::Tensor,
+                 "temporary 3 is of `f64` over a tensor, expected elements within the tensor");
+  EXPECT_PROBLEM(factored, plan.streams[4].dtype = UPD_Q8_LINEAR,
+                 "temporary 4 is of `q8_linear` over a row, expected elements within the tensor");
   EXPECT_PROBLEM(factored, plan.scalarStates.clear(), "a plan has state `mu` 0 times");
 }
 
@@ -318,6 +414,65 @@ TEST(RuleInterface, RefusesInvalidSweeps) {
                  "a matrix sweep has a reduction over a batch");
   EXPECT_PROBLEM(factored, rule.plans[0].sweeps[0].reductions[0].over = Extent::Batch,
                  "a flat sweep has a reduction over a batch");
+}
+
+TEST(RuleInterface, RefusesInvalidProducts) {
+  EXPECT_PROBLEM(products, plan.products[0].lhs = 6,
+                 "the left operand of a product is stream 6 of 6");
+  EXPECT_PROBLEM(products, plan.products[0].rhs = 7,
+                 "the right operand of a product is stream 7 of 6");
+  EXPECT_PROBLEM(products, plan.products[0].lhs = 1,
+                 "the left operand of a product is of `bf16` over an element, expected a matrix of "
+                 "`f32`");
+  EXPECT_PROBLEM(products, (plan.streams[5] = {Kind::Temporary, UPD_F32, Extent::Row}),
+                 "the result of a product is of `f32` over a row, expected a matrix of `f32`");
+  EXPECT_PROBLEM(products, (plan.streams[5].dtype = UPD_F64),
+                 "the result of a product is of `f64` over columns x columns, expected a matrix of "
+                 "`f32`");
+  EXPECT_PROBLEM(products, plan.products[1].result = 0,
+                 "the result of a product is stream 0, expected a temporary that is no operand");
+  EXPECT_PROBLEM(products, (plan.products[1] = {2, 3, 3}),
+                 "the result of a product is stream 3, expected a temporary that is no operand");
+  EXPECT_PROBLEM(products, plan.products[0].rhsTransposed = false,
+                 "the streams 0 and 0 have no product over rows x rows");
+  EXPECT_PROBLEM(products, plan.products[0].result = 5,
+                 "the streams 0 and 0 have no product over columns x columns");
+  EXPECT_PROBLEM(products, plan.products[2].lhsTransposed = false,
+                 "the streams 4 and 0 have no product over columns x columns");
+  EXPECT_PROBLEM(products, plan.products[1].symmetric = true,
+                 "the result of a symmetric product is over an element");
+  EXPECT_PROBLEM(
+      products, plan.sweeps[0].over = Extent::ColumnsByColumns,
+      "`reads` of a matrix sweep over columns x columns has stream 2, which is over rows "
+      "x rows");
+  EXPECT_PROBLEM(
+      products, plan.sweeps[0].reads = {0},
+      "`reads` of a matrix sweep over rows x rows has stream 0, which is over an element");
+  EXPECT_PROBLEM(
+      products, (plan.sweeps[1].isMatrix = true, plan.sweeps[1].reads = {3}),
+      "`reads` of a matrix sweep over an element has stream 3, which is over rows x rows");
+  EXPECT_PROBLEM(products, (plan.sweeps[0].reductions = {{{}, Extent::Column}}),
+                 "a matrix sweep has a reduction over a column");
+  EXPECT_PROBLEM(products, (plan.sweeps[0].reductions = {{{}, Extent::RowsByRows}}),
+                 "a reduction is over rows x rows");
+  EXPECT_PROBLEM(
+      products, plan.sweeps[0].makes = {4},
+      "`makes` of a matrix sweep over rows x rows has stream 4, which is over an element");
+}
+
+TEST(RuleInterface, RefusesPlansThatDoNotCoverEachShapeOnce) {
+  const std::string several = "there is not exactly one plan for each tensor";
+  EXPECT_PROBLEM(products, plan.shapes = WideMatrices | SquareMatrices, several);
+  EXPECT_PROBLEM(products, plan.shapes = AllMatrices, several);
+  EXPECT_PROBLEM(products, rule.plans[1].shapes = TallMatrices, several);
+  EXPECT_PROBLEM(products, rule.plans[0].shapes = WideMatrices, several);
+  EXPECT_PROBLEM(products, rule.plans[0].tensors = TensorClass::Any, several);
+  EXPECT_PROBLEM(products, rule.plans.pop_back(), several);
+  EXPECT_PROBLEM(adamw, plan.shapes = WideMatrices, several);
+  // Plans for matrices only.
+  RuleInterface rule = products();
+  rule.plans.erase(rule.plans.begin());
+  EXPECT_EQ(readBack(rule).plans.size(), 2u);
 }
 
 } // namespace

@@ -86,7 +86,7 @@ JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlock
   if (isDouble)
     compute = builder.getF64Type();
   tiles = tilesOf(shape, compute, smallBlocks);
-  buildProductFunctions(builder, "R", compute, tiles);
+  buildProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles);
 
   auto link = [&]() -> llvm::Error {
     auto object = compile(*module, shape.cpu);

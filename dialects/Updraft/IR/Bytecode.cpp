@@ -76,7 +76,7 @@ struct UpdraftBytecodeInterface : BytecodeDialectInterface {
         (code == streamOverCode && failed(reader.readVarInt(over))))
       return {};
     std::optional<Extent> extent = symbolizeExtent(static_cast<uint32_t>(over));
-    if (!extent || over > static_cast<uint64_t>(Extent::element)) {
+    if (!extent || over > std::numeric_limits<uint32_t>::max()) {
       reader.emitError() << "extent code " << over << " is unknown to dialect `updraft`";
       return {};
     }

@@ -8,10 +8,9 @@
 using namespace mlir;
 using namespace updraft;
 
-/// Returns the extent of an operation that does not depend on its operands; none for other
-/// operations.
-static std::optional<Extent> ownExtent(Operation &operation) {
-  return TypeSwitch<Operation *, std::optional<Extent>>(&operation)
+/// Returns the extent of an operation's result. `of` gives the extents of its operands.
+static Extent extentOfResult(Operation &operation, llvm::function_ref<Extent(Value)> of) {
+  return TypeSwitch<Operation *, Extent>(&operation)
       .Case<HyperOp>([](auto) { return Extent::group; })
       .Case<StepOp, FirstOp>([](auto) { return Extent::tensor; })
       .Case<ParamOp, GradOp, RandomOp>([](auto) { return Extent::element; })
@@ -20,37 +19,39 @@ static std::optional<Extent> ownExtent(Operation &operation) {
       .Case<SizeOp>([](SizeOp size) {
         return isWithin(size.getOver(), Extent::group) ? Extent::group : Extent::tensor;
       })
-      .Default([](Operation *) { return std::nullopt; });
+      .Case(
+          [&](ProductOp product) { return productOf(of(product.getLhs()), of(product.getRhs())); })
+      .Case([&](TransposeOp transpose) { return transposed(of(transpose.getInput())); })
+      .Default([&](Operation *other) {
+        Extent extent = Extent::model;
+        for (Value operand : other->getOperands())
+          extent = join(extent, of(operand));
+        return extent;
+      });
+}
+
+static Extent extentOf(Value value, llvm::DenseMap<Operation *, Extent> &known) {
+  Operation *operation = value.getDefiningOp();
+  // Only unverified IR has a value from elsewhere. It could have any extent.
+  if (!operation)
+    return Extent::element;
+  auto found = known.find(operation);
+  if (found != known.end())
+    return found->second;
+  Extent extent =
+      extentOfResult(*operation, [&](Value operand) { return extentOf(operand, known); });
+  known[operation] = extent;
+  return extent;
 }
 
 Extent updraft::extentOf(Value value) {
-  SmallVector<Value> open{value};
-  DenseSet<Operation *> seen;
-  Extent largest = Extent::model;
-  while (!open.empty() && largest != Extent::element) {
-    Operation *operation = open.pop_back_val().getDefiningOp();
-    if (!operation)
-      return Extent::element;
-    if (!seen.insert(operation).second)
-      continue;
-    if (std::optional<Extent> own = ownExtent(*operation))
-      largest = join(largest, *own);
-    else
-      llvm::append_range(open, operation->getOperands());
-  }
-  return largest;
+  llvm::DenseMap<Operation *, Extent> known;
+  return ::extentOf(value, known);
 }
 
 ExtentAnalysis::ExtentAnalysis(RuleOp rule) {
-  for (Operation &operation : rule.getBody().front()) {
-    std::optional<Extent> extent = ownExtent(operation);
-    if (!extent) {
-      extent = Extent::model;
-      for (Value operand : operation.getOperands())
-        extent = join(*extent, of(operand));
-    }
-    extents[&operation] = *extent;
-  }
+  for (Operation &operation : rule.getBody().front())
+    extents[&operation] = extentOfResult(operation, [&](Value operand) { return of(operand); });
 }
 
 Extent ExtentAnalysis::of(Value value) const { return of(value.getDefiningOp()); }

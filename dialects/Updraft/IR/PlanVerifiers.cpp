@@ -32,8 +32,10 @@ LogicalResult verifyStreams(PlanOp plan) {
     if (failed(verifyName(stream, stream.getName())))
       return failure();
     // plan_c4
-    if (stream.getType().getOver() == Extent::batch)
-      return stream.emitOpError() << "is over `batch`, must be over `element`, `row` or `column`";
+    Extent over = stream.getType().getOver();
+    if (over == Extent::batch || !isWithin(over, Extent::element))
+      return stream.emitOpError() << "is over `" << stringifyExtent(over)
+                                  << "`, must be over `element`, `row` or `column`";
     if (stream.getType().getOver() != Extent::element && !plan.getMatrix())
       return stream.emitOpError() << "is over `" << stringifyExtent(stream.getType().getOver())
                                   << "`, which only a plan with `matrix` has";
@@ -99,10 +101,13 @@ LogicalResult verifyDistinct(SweepOp sweep, ValueRange streams, StringRef verb) 
 } // namespace
 
 LogicalResult PlanOp::verifyRegions() {
+  // plan_c4
+  if (getShapes() && !getMatrix())
+    return emitOpError() << "has `shapes`, which only a plan with `matrix` has";
   // plan_c1
   for (Operation &operation : getBody().front())
     if (!isa<HyperOp, StepOp, FirstOp, SizeOp, StreamOp, ScalarOp, InitialOp, ValidateOp,
-             PrologueOp, SweepOp, CommitOp>(operation))
+             PrologueOp, SweepOp, MultiplyOp, CommitOp>(operation))
       return operation.emitOpError()
              << "cannot be in a plan, must be in a host function or a sweep";
 
@@ -171,7 +176,7 @@ bool PrologueOp::isPerTensor() {
 static Extent overOf(Value stream) { return cast<StreamType>(stream.getType()).getOver(); }
 
 bool SweepOp::runsByRows() {
-  if (getOver() != Extent::element)
+  if (!isMatrixExtent(getOver()))
     return false;
   if (llvm::any_of(getReads(), [](Value stream) { return isOfMatrix(overOf(stream)); }))
     return true;
@@ -199,6 +204,9 @@ LogicalResult verifyStreamExtents(SweepOp sweep) {
     return sweep.emitOpError() << verb << " a stream over `" << stringifyExtent(over)
                                << "`, but runs over `" << stringifyExtent(sweep.getOver()) << "`";
   };
+  if (!isInMemoryExtent(sweep.getOver()))
+    return sweep.emitOpError() << "runs over `" << stringifyExtent(sweep.getOver())
+                               << "`, which no stream is over";
   for (Value stream : sweep.getReads())
     if (Extent over = overOf(stream); !isWithin(over, sweep.getOver()))
       return refuse("reads", over);
@@ -228,10 +236,11 @@ LogicalResult verifyResults(SweepOp sweep) {
   }
   for (Value made : sweep.getTemporaries()) {
     auto stream = dyn_cast<StreamType>(made.getType());
-    if (stream && stream.getOver() == sweep.getOver() && stream.getOver() != Extent::element)
+    if (stream && stream.getOver() == sweep.getOver())
       continue;
     return sweep.emitOpError() << "makes a temporary of type " << made.getType()
-                               << ", must be a stream over rows, columns or batches, as the sweep";
+                               << ", must be a stream over `" << stringifyExtent(sweep.getOver())
+                               << "`, as the sweep";
   }
   // sweep_c9
   auto isOfMatrixValue = [](ReductionAttr reduction) { return isOfMatrix(reduction.getOver()); };
@@ -243,8 +252,9 @@ LogicalResult verifyResults(SweepOp sweep) {
   // sweep_c8
   for (ReductionAttr reduction : sweep.getReductionRange()) {
     bool ofBatch = reduction.getOver() == Extent::batch;
-    if (ofBatch && sweep.getOver() == Extent::element)
-      return sweep.emitOpError() << "over `element` cannot reduce over `batch`; elements are "
+    if (ofBatch && isMatrixExtent(sweep.getOver()))
+      return sweep.emitOpError() << "over `" << stringifyExtent(sweep.getOver())
+                                 << "` cannot reduce over `batch`; elements are "
                                     "reduced over `row` first";
     if (!ofBatch && sweep.runsByBatches())
       return sweep.emitOpError() << "uses values over `batch`, and cannot reduce over `"
@@ -278,7 +288,7 @@ LogicalResult SweepOp::verifyRegions() {
   // sweep_c1
   auto widened = [&](Value stream) {
     Type storage = cast<StreamType>(stream.getType()).getStorage();
-    bool isTemporary = stream.getDefiningOp<SweepOp>() != nullptr;
+    bool isTemporary = isa_and_present<SweepOp, MultiplyOp>(stream.getDefiningOp());
     return isTemporary ? storage : compute;
   };
   SmallVector<Type> arguments(getScalars().getTypes());
@@ -318,6 +328,33 @@ LogicalResult SweepOp::verifyRegions() {
     error.attachNote(scalar.getLoc()) << "it is defined here";
     return error;
   }
+  return success();
+}
+
+LogicalResult MultiplyOp::verify() {
+  auto plan = (*this)->getParentOfType<PlanOp>();
+  Type compute = plan.getCompute();
+  // multiply_c1
+  if (!plan.getMatrix())
+    return emitOpError() << "is in a plan without `matrix`";
+  for (StreamType type : {getLhs().getType(), getRhs().getType(), getType()})
+    if (type.getStorage() != compute || !isMatrixExtent(type.getOver()))
+      return emitOpError() << "has a stream of type " << type << ", must be a matrix of "
+                           << compute;
+  auto overOf = [](StreamType type, bool isTransposed) {
+    return isTransposed ? transposed(type.getOver()) : type.getOver();
+  };
+  Extent lhs = overOf(getLhs().getType(), getLhsTransposed());
+  Extent rhs = overOf(getRhs().getType(), getRhsTransposed());
+  // multiply_c2
+  if (!haveProduct(lhs, rhs) || getType().getOver() != productOf(lhs, rhs))
+    return emitOpError() << "multiplies `" << stringifyExtent(lhs) << "` by `"
+                         << stringifyExtent(rhs) << "`, which has no product over `"
+                         << stringifyExtent(getType().getOver()) << "`";
+  // multiply_c3
+  if (getSymmetric() && getType().getOver() != transposed(getType().getOver()))
+    return emitOpError() << "is `symmetric`, but its result is over `"
+                         << stringifyExtent(getType().getOver()) << "`, must be square";
   return success();
 }
 

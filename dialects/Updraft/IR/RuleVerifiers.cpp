@@ -48,11 +48,11 @@ LogicalResult verifyGroupExtent(Operation *operation, Value value, StringRef wha
 LogicalResult verifyState(RuleOp rule, StateOp state, const ExtentAnalysis &extents) {
   // rule_c5
   Extent over = state.getOver();
-  if (isOfMatrix(over) && !rule.getMatrix())
+  if (!isWithin(over, Extent::tensor) && over != Extent::element && !rule.getMatrix())
     return state.emitOpError() << "has the extent `" << stringifyExtent(over)
                                << "`, which only a rule with `matrix` has";
   // state_c2
-  if (over == Extent::model || over == Extent::batch)
+  if (over == Extent::model || over == Extent::batch || !isWithin(over, Extent::element))
     return state.emitOpError() << "is over `" << stringifyExtent(over)
                                << "`, must be over `group`, `tensor`, `row`, `column` or `element`";
   Type expected =
@@ -100,6 +100,34 @@ LogicalResult verifyNext(RuleOp rule, const ExtentAnalysis &extents) {
   return success();
 }
 
+LogicalResult verifyProduct(ProductOp product, const ExtentAnalysis &extents) {
+  Extent lhs = extents.of(product.getLhs()), rhs = extents.of(product.getRhs());
+  // product_c1
+  for (Extent extent : {lhs, rhs})
+    if (!isMatrixExtent(extent))
+      return product.emitOpError() << "has an operand of extent `" << stringifyExtent(extent)
+                                   << "`, must be a matrix of values";
+  // product_c2
+  if (!haveProduct(lhs, rhs))
+    return product.emitOpError() << "has operands of extents `" << stringifyExtent(lhs) << "` and `"
+                                 << stringifyExtent(rhs) << "`, must have as many columns as rows";
+  // product_c3
+  Extent result = productOf(lhs, rhs);
+  if (product.getSymmetric() && result != transposed(result))
+    return product.emitOpError() << "is `symmetric`, but its result has the extent `"
+                                 << stringifyExtent(result) << "`, must be square";
+  return success();
+}
+
+LogicalResult verifyTranspose(TransposeOp transpose, const ExtentAnalysis &extents) {
+  // transpose_c1
+  Extent extent = extents.of(transpose.getInput());
+  if (isMatrixExtent(extent))
+    return success();
+  return transpose.emitOpError() << "has an operand of extent `" << stringifyExtent(extent)
+                                 << "`, must be a matrix of values";
+}
+
 LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAnalysis &extents,
                               const llvm::StringSet<> &hypers) {
   if (isa<NextOp>(operation))
@@ -112,9 +140,23 @@ LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAna
   }
   if (auto state = dyn_cast<StateOp>(operation))
     return verifyState(rule, state, extents);
-  // rule_c5
+  if (auto product = dyn_cast<ProductOp>(operation))
+    if (failed(verifyProduct(product, extents)))
+      return failure();
+  if (auto transpose = dyn_cast<TransposeOp>(operation))
+    if (failed(verifyTranspose(transpose, extents)))
+      return failure();
   Extent extent = extents.of(&operation);
-  if (isOfMatrix(extent) && !rule.getMatrix())
+  // rule_c6
+  if (!isConsistent(extent)) {
+    InFlightDiagnostic error = operation.emitOpError() << "has operands of extents";
+    for (Value operand : operation.getOperands())
+      error << (operand == operation.getOperand(0) ? " `" : ", `")
+            << stringifyExtent(extents.of(operand)) << "`";
+    return error << ", must have matrices of one shape";
+  }
+  // rule_c5
+  if (!isWithin(extent, Extent::tensor) && extent != Extent::element && !rule.getMatrix())
     return operation.emitOpError() << "has the extent `" << stringifyExtent(extent)
                                    << "`, which only a rule with `matrix` has";
   // reduce_c2
@@ -125,13 +167,14 @@ LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAna
                                   << "` has an operand of extent `" << stringifyExtent(from)
                                   << "`, must have a larger one";
     // reduce_c3
-    if (isWithin(from, Extent::tensor))
+    if (isWithin(from, Extent::tensor) || from == Extent::transposed)
       return reduce.emitOpError() << "has an operand of extent `" << stringifyExtent(from)
-                                  << "`, must be over elements, rows, columns or batches";
+                                  << "`, must be over elements, rows, columns or batches, or a "
+                                     "square matrix";
     // reduce_c4
-    if (reduce.getOver() == Extent::batch && from == Extent::element)
-      return reduce.emitOpError() << "over `batch` has an operand of extent `element`, must be "
-                                     "over rows or columns";
+    if (reduce.getOver() == Extent::batch && isMatrixExtent(from))
+      return reduce.emitOpError() << "over `batch` has an operand of extent `"
+                                  << stringifyExtent(from) << "`, must be over rows or columns";
   }
   if (isWithin(extent, Extent::tensor))
     return success();
@@ -150,6 +193,10 @@ LogicalResult RuleOp::verifyRegions() {
   if (failed(verifyDialects(body, {"arith", "math", "updraft"})) ||
       failed(verifyOne<ParamOp>(*this)) || failed(verifyOne<GradOp>(*this)))
     return failure();
+
+  // rule_c7
+  if (getShapes() && !getMatrix())
+    return emitOpError() << "has `shapes`, which only a rule with `matrix` has";
 
   llvm::StringSet<> hypers;
   // rule_c4
@@ -184,7 +231,8 @@ LogicalResult RequireOp::canonicalize(RequireOp require, PatternRewriter &rewrit
 
 LogicalResult SizeOp::verify() {
   // size_c1
-  if (getOver() != Extent::model && getOver() != Extent::batch && getOver() != Extent::element)
+  if (getOver() == Extent::group || getOver() == Extent::tensor || getOver() == Extent::row ||
+      getOver() == Extent::column)
     return success();
   return emitOpError() << "is over `" << stringifyExtent(getOver())
                        << "`, must be over `group`, `tensor`, `row` or `column`";
@@ -199,7 +247,8 @@ LogicalResult RandomOp::verify() {
 
 LogicalResult ReduceOp::verify() {
   // reduce_c1
-  if (getOver() != Extent::model && getOver() != Extent::element)
+  if (getOver() != Extent::model && isWithin(getOver(), Extent::element) &&
+      getOver() != Extent::element)
     return success();
   return emitOpError() << "is over `" << stringifyExtent(getOver())
                        << "`, must be over `group`, `tensor`, `batch`, `row` or `column`";

@@ -48,12 +48,34 @@ class Updraft_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 
 // Extents form a lattice of bit sets: a larger extent contains the bits of every smaller one. The
 // join is the union, so the join of a row value and a column value is an element value.
+//
+// The upper four bits are those of matrices. 8: the values differ down the matrix, and there are as
+// many as the parameter has rows. 16: they differ along it, and there are as many as the parameter
+// has columns. 32 and 64 are the same with the parameter's columns down and its rows along.
 def Updraft_Extent : Updraft_Enum<"Extent", "what a value is spread over", [
-    I32EnumAttrCase<"model", 0b00000>, I32EnumAttrCase<"group", 0b00001>,
-    I32EnumAttrCase<"tensor", 0b00011>, I32EnumAttrCase<"batch", 0b00111>,
-    I32EnumAttrCase<"row", 0b01111>, I32EnumAttrCase<"column", 0b10111>,
-    I32EnumAttrCase<"element", 0b11111>]>;
+    I32EnumAttrCase<"model", 0b0000000>, I32EnumAttrCase<"group", 0b0000001>,
+    I32EnumAttrCase<"tensor", 0b0000011>, I32EnumAttrCase<"batch", 0b0000111>,
+    I32EnumAttrCase<"row", 0b0001111>, I32EnumAttrCase<"column", 0b0010111>,
+    I32EnumAttrCase<"element", 0b0011111>,
+    I32EnumAttrCase<"transposed_column", 0b0100111>,
+    I32EnumAttrCase<"columns_by_columns", 0b0110111>,
+    I32EnumAttrCase<"transposed_row", 0b1000111>,
+    I32EnumAttrCase<"rows_by_rows", 0b1001111>,
+    I32EnumAttrCase<"transposed", 0b1100111>]>;
 def Updraft_ExtentAttr : EnumAttr<Updraft_Dialect, Updraft_Extent, "extent"> {
+  let assemblyFormat = "$value";
+}
+
+// The shapes of matrices that a rule or plan is for. `wide` matrices have fewer rows than columns,
+// `tall` ones more.
+def Updraft_MatrixShapes : I32BitEnumAttr<"MatrixShapes", "shapes of matrices", [
+    I32BitEnumAttrCaseBit<"wide", 0>, I32BitEnumAttrCaseBit<"square", 1>,
+    I32BitEnumAttrCaseBit<"tall", 2>]> {
+  let cppNamespace = "::updraft";
+  let genSpecializedAttr = 0;
+  let separator = "|";
+}
+def Updraft_MatrixShapesAttr : EnumAttr<Updraft_Dialect, Updraft_MatrixShapes, "shapes"> {
   let assemblyFormat = "$value";
 }
 
@@ -144,7 +166,8 @@ def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
 
     Constraints:
     - `streamtype_c1`: `storage` is `f32`, `f64`, `bf16`, `f16`, `i8` or `!updraft.blocked`.
-    - `streamtype_c2`: `over` is `element`, `row`, `column` or `batch`.
+    - `streamtype_c2`: `over` is `element`, `row`, `column`, `batch`, `rows_by_rows` or
+      `columns_by_columns`.
     - `streamtype_c3`: a stream stored as `!updraft.blocked` is over `element`.
 
     ```mlir

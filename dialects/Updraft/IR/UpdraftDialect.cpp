@@ -75,9 +75,10 @@ LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError, T
     return emitError() << "storage type is " << storage
                        << ", must be f32, f64, bf16, f16, i8 or !updraft.blocked";
   // streamtype_c2
-  if (isWithin(over, Extent::tensor))
+  if (!isInMemoryExtent(over))
     return emitError() << "is over `" << stringifyExtent(over)
-                       << "`, must be over `element`, `row`, `column` or `batch`";
+                       << "`, must be over `element`, `row`, `column`, `batch`, `rows_by_rows` or "
+                          "`columns_by_columns`";
   // streamtype_c3
   if (isa<BlockedType>(storage) && over != Extent::element)
     return emitError() << "is stored as " << storage << " over `" << stringifyExtent(over)

@@ -14,21 +14,24 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
   let description = [{
     A plan has the interface of the rule (`updraft.hyper`, `updraft.stream` and `updraft.scalar`, in
     the order of the kernel's arguments), its host functions (`updraft.initial`, `updraft.validate`,
-    `updraft.prologue`) and its sweeps over data, in execution order.
+    `updraft.prologue`), its sweeps over data and its products, in execution order.
 
     The first stream is `param`, the second `grad`. The states follow in the order of declaration,
     each a stream or a scalar. If the rule changes nothing, the plan has no sweep. A plan with
-    `matrix` is for tensors of two or more dimensions, and reduces elements by rows. A plan with
+    `matrix` is for tensors of two or more dimensions, or for matrices of the `shapes` that it
+    names, and reduces elements by rows. A plan with
     `fast` is for a `fast` rule.
 
     Constraints:
     - `plan_c1`: the body has only `updraft.hyper`, `updraft.step`, `updraft.first`, `updraft.size`,
-      `updraft.stream`, `updraft.scalar`, host functions, sweeps and `updraft.commit`.
+      `updraft.stream`, `updraft.scalar`, host functions, sweeps, `updraft.multiply` and
+      `updraft.commit`.
     - `plan_c2`: the first two streams are `param` and `grad`; names of streams and scalars are
       unique, and so are names of hyperparameters.
     - `plan_c3`: there are exactly one `updraft.initial` and one `updraft.validate`, and at most one
       `updraft.commit`.
-    - `plan_c4`: only a plan with `matrix` has streams over rows or columns; none is over batches.
+    - `plan_c4`: only a plan with `matrix` has `shapes`, and streams over rows or columns; no stream
+      is over batches or a square matrix.
 
     ```mlir
     updraft.plan @SGD compute f32 {
@@ -58,10 +61,12 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Updraft_Compute>:$compute,
-                       UnitAttr:$matrix, UnitAttr:$fast);
+                       UnitAttr:$matrix, OptionalAttr<Updraft_MatrixShapesAttr>:$shapes,
+                       UnitAttr:$fast);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `compute` $compute (`matrix` $matrix^)? (`fast` $fast^)? attr-dict-with-keyword $body
+    $sym_name `compute` $compute (`matrix` $matrix^)? (`shapes` $shapes^)? (`fast` $fast^)?
+    attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
 }
@@ -230,12 +235,13 @@ def Updraft_SweepOp : Updraft_Op<"sweep", [
   let description = [{
     Runs its body for every value of its extent: for every element, row, column or batch of a
     tensor. Block arguments are the scalars, then one value per stream read, widened to the compute
-    type unless another sweep produced the stream. `updraft.store` gives one value per stream
+    type unless another sweep or a product made the stream. `updraft.store` gives one value per stream
     written, one per reduction, and one per temporary that the sweep produces. Streams may overlap
     only if they are identical: each element is read before it is written.
 
     The results are first the reductions, each an f64 over a tensor or group or a stream of f64 over
-    rows, columns or batches, then the temporaries.
+    rows, columns or batches, then the temporaries. Only a sweep over elements may keep a temporary
+    over elements, and so for square matrices; it is an operand of a product.
 
     Constraints:
     - `sweep_c1`: block arguments match the scalars and the streams read.
@@ -244,9 +250,10 @@ def Updraft_SweepOp : Updraft_Op<"sweep", [
     - `sweep_c4`: every operation of the body is from `arith` or `math`, or is `updraft.random` in a
       sweep over elements; its values are of a floating-point or an integer type.
     - `sweep_c5`: the scalars are results of prologues, of the compute type or i1.
-    - `sweep_c6`: streams written have the extent of the sweep, and streams read have one within it.
+    - `sweep_c6`: the extent is one that streams may have. Streams written have it, and streams read
+      have one within it.
     - `sweep_c7`: results match the reductions, which are over smaller extents than the sweep, and the
-      temporaries, which are streams of its extent over rows, columns or batches.
+      temporaries, which are streams of its extent.
     - `sweep_c8`: a sweep over rows or columns that uses values of batches has no reduction over a
       tensor or group; one over elements reduces nothing over batches.
     - `sweep_c9`: only a sweep of a plan with `matrix` runs or reduces over rows, columns or batches.
@@ -298,6 +305,37 @@ def Updraft_SweepOp : Updraft_Op<"sweep", [
     bool runsByBatches();
   }];
   let hasRegionVerifier = 1;
+}
+
+def Updraft_MultiplyOp : Updraft_Op<"multiply", [HasParent<"PlanOp">]> {
+  let summary = "a product of two matrices in memory";
+  let description = [{
+    Computes all elements of `updraft.product`. An operand that is `transposed` is read with rows
+    and columns exchanged. The result is a temporary, which is not in the memory of an operand.
+
+    Constraints:
+    - `multiply_c1`: the plan has `matrix`. The operands and the result are streams of matrices in
+      its compute type.
+    - `multiply_c2`: there are as many columns of `lhs` as rows of `rhs`, and the result has the rows
+      of `lhs` and the columns of `rhs`.
+    - `multiply_c3`: the result of a `symmetric` product is square.
+
+    ```mlir
+    %gram = updraft.multiply symmetric %x, %x transposed
+        : !updraft.stream<f32>, !updraft.stream<f32> -> !updraft.stream<f32, rows_by_rows>
+    %y = updraft.multiply %gram, %x
+        : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32> -> !updraft.stream<f32>
+    ```
+  }];
+  let arguments = (ins UnitAttr:$symmetric, Updraft_StreamType:$lhs, UnitAttr:$lhs_transposed,
+                       Updraft_StreamType:$rhs, UnitAttr:$rhs_transposed);
+  let results = (outs Updraft_StreamType:$result);
+  let assemblyFormat = [{
+    (`symmetric` $symmetric^)? $lhs (`transposed` $lhs_transposed^)? `,`
+    $rhs (`transposed` $rhs_transposed^)? attr-dict
+    `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
 }
 
 def Updraft_StoreOp : Updraft_Op<"store", [

@@ -19,17 +19,20 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     $$ (p, s_1, \ldots, s_n) \leftarrow f(p, g, s_1, \ldots, s_n;\ h, t) $$
 
     Every value has an *extent*, the domain over which it varies: `model`, `group`, `tensor`,
-    `batch`, `row`, `column` or `element`. An operation has the least extent that contains those of
-    its operands, and a constant has `model`. `updraft.hyper` has `group`; `updraft.step` and
-    `updraft.first` have `tensor`; `updraft.param`, `updraft.grad` and `updraft.random` have
-    `element`; states, sizes and reductions state their extent. Values within `tensor` are scalars.
+    `batch`, `row`, `column` or `element`; or a matrix of another shape: `rows_by_rows`,
+    `columns_by_columns`, or `transposed`, with a value for each column and row. An operation has
+    the least extent that contains those of its operands, and a constant has `model`.
+    `updraft.hyper` has `group`; `updraft.step` and `updraft.first` have `tensor`; `updraft.param`,
+    `updraft.grad` and `updraft.random` have `element`; states, sizes and reductions state their
+    extent; products and transposes have that of their shape. Values within `tensor` are scalars.
     They are computed once per step, in f64, or in the compute type if simplification removed the
     elements from them. Other values are computed in `compute`, except those that are reduced. A
     scalar becomes an operand of element arithmetic through `arith.truncf` (f32) or directly (f64).
 
     A rule is for tensors of any shape. With `matrix` it is for tensors of two or more dimensions:
     the last two are rows and columns, and leading dimensions are batches of one matrix each.
-    `updraft.variants` joins a rule for vectors and one for matrices.
+    With `shapes` it is for matrices of these shapes only. `updraft.variants` joins a rule for vectors
+    and those for matrices.
 
     Each operation rounds once, to nearest even; nothing is reassociated or contracted. With `fast`,
     `updraft-relax`, and `updraft-approximate` on a GPU, may rewrite the rule within the errors that
@@ -42,7 +45,10 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     - `rule_c3`: every operation is from `arith`, `math` or this dialect.
     - `rule_c4`: names of hyperparameters are unique; names of states are unique and neither `param`
       nor `grad`.
-    - `rule_c5`: only a rule with `matrix` has values over rows, columns or batches.
+    - `rule_c5`: only a rule with `matrix` has values over rows, columns or batches, and matrices of
+      other shapes than the parameter's.
+    - `rule_c7`: only a rule with `matrix` has `shapes`.
+    - `rule_c6`: matrices that arithmetic combines have one shape, for parameters of every shape.
 
     Example:
 
@@ -59,30 +65,35 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Updraft_Compute>:$compute,
-                       UnitAttr:$matrix, UnitAttr:$fast);
+                       UnitAttr:$matrix, OptionalAttr<Updraft_MatrixShapesAttr>:$shapes,
+                       UnitAttr:$fast);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `compute` $compute (`matrix` $matrix^)? (`fast` $fast^)? attr-dict-with-keyword $body
+    $sym_name `compute` $compute (`matrix` $matrix^)? (`shapes` $shapes^)? (`fast` $fast^)?
+    attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
 }
 
 def Updraft_VariantsOp : Updraft_Op<"variants", [
     HasParent<"mlir::ModuleOp">, NoRegionArguments, NoTerminator, SingleBlock]> {
-  let summary = "a rule in one form for vectors and one for matrices";
+  let summary = "a rule in several forms, for vectors and for matrices";
   let description = [{
-    Both regions have one operation, `updraft.rule` or `updraft.plan`. That of `vectors` is for
-    tensors with fewer than two dimensions, that of `matrices` for the others. A group may have
-    tensors of both kinds, so both forms have the same hyperparameters and the same reductions over
-    the group, whose results are combined.
+    All forms are `updraft.rule`, or all are `updraft.plan`. That of `vectors` is for tensors with
+    fewer than two dimensions, those of `matrices` for the others: one form for all of them, or
+    several, each for some shapes. Without a form in `vectors` the rule is for matrices only. A group
+    may have tensors of all kinds, so the forms have the same hyperparameters and the same
+    reductions over the group, whose results are combined.
 
     Constraints:
-    - `variants_c1`: both regions have a rule, or both have a plan. That of `matrices` has `matrix`,
-      and its name is that of `vectors` with `_matrix`. That of `vectors` doesn't have `matrix`.
-    - `variants_c2`: both have the same compute type, `fast` or not, the same hyperparameters with
+    - `variants_c1`: there are at least two forms, at most one of them in `vectors`, which doesn't
+      have `matrix`. Those of `matrices` have it.
+    - `variants_c4`: the forms of `matrices` are together for each shape once. The name of a form is
+      that of the first with `_matrix`, or with the names of its shapes: @R_wide_square.
+    - `variants_c2`: all have the same compute type, `fast` or not, the same hyperparameters with
       the same defaults, and requirements with the same messages.
     - `variants_c3`: states of the same name have the same storage and extent, and are in the same
-      order. `param` and `grad` have the same storage.
+      order. `param` and `grad` have the same storage. The forms of `matrices` have the same states.
 
     ```mlir
     updraft.variants vectors {
@@ -106,10 +117,12 @@ def Updraft_VariantsOp : Updraft_Op<"variants", [
   let assemblyFormat = "`vectors` $vectors `matrices` $matrices attr-dict";
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// Returns the rule or plan for matrices.
+    /// Returns the rules or plans, that for vectors first.
+    llvm::SmallVector<mlir::Operation *, 4> getForms();
+    /// Returns a rule or plan for matrices. All have the same states.
     mlir::Operation *getMatrixForm() { return &getMatrices().front().front(); }
-    /// Returns the rule or plan for vectors.
-    mlir::Operation *getVectorForm() { return &getVectors().front().front(); }
+    /// Returns the rule or plan for vectors, or null.
+    mlir::Operation *getVectorForm();
   }];
 }
 
@@ -276,9 +289,10 @@ def Updraft_ReduceOp : Updraft_Op<"reduce", [HasParent<"RuleOp">, Pure]> {
     The maximum is NaN if any value is NaN; the maximum of no values is -infinity.
 
     Constraints:
-    - `reduce_c1`: `over` is neither `model` nor `element`.
+    - `reduce_c1`: `over` is `group`, `tensor`, `batch`, `row` or `column`.
     - `reduce_c2`: the operand has a larger extent than the result.
-    - `reduce_c3`: the operand is over elements, rows, columns or batches.
+    - `reduce_c3`: the operand is over elements, rows, columns or batches, or a square matrix. A
+      transposed matrix has no order of its own; its transpose is reduced.
     - `reduce_c4`: over `batch`, the operand is over rows or columns: elements are reduced over rows
       first.
 
@@ -291,6 +305,59 @@ def Updraft_ReduceOp : Updraft_Op<"reduce", [HasParent<"RuleOp">, Pure]> {
   let results = (outs F64:$result);
   let assemblyFormat = "`` $kind $input `over` `` $over attr-dict `:` type($input)";
   let hasVerifier = 1;
+}
+
+def Updraft_ProductOp : Updraft_Op<"product", [
+    HasParent<"RuleOp">, Pure, AllTypesMatch<["lhs", "rhs", "result"]>]> {
+  let summary = "an element of a product of matrices";
+  let description = [{
+    $$ c_{ij} = \sum_k a_{ik} b_{kj} $$
+
+    Each batch has a product of its own. The sum is a chain of fused multiply-adds in the order of
+    `k` that begins with 0, in the type of the operands: c = fma(a, b, c). Its bits therefore
+    depend on neither vectors nor tiles nor threads.
+
+    With `symmetric`, only the elements with j <= i are computed, and c_ji is c_ij. A product of a
+    matrix and its transpose, or of a symmetric matrix and itself, has the same bits with and without
+    `symmetric`, so `updraft-orient-products` adds the word. For other operands it is a part of the
+    rule.
+
+    Constraints:
+    - `product_c1`: both operands are matrices of values: over `element`, `rows_by_rows`,
+      `columns_by_columns` or `transposed`.
+    - `product_c2`: there are as many columns of `lhs` as rows of `rhs`, for parameters of every
+      shape.
+    - `product_c3`: the result of a `symmetric` product is square.
+
+    ```mlir
+    %t = updraft.transpose %x : f32
+    %gram = updraft.product symmetric %x, %t : f32
+    %y = updraft.product %gram, %x : f32
+    ```
+  }];
+  let arguments = (ins UnitAttr:$symmetric, Updraft_Compute:$lhs, Updraft_Compute:$rhs);
+  let results = (outs Updraft_Compute:$result);
+  let assemblyFormat = "(`symmetric` $symmetric^)? $lhs `,` $rhs attr-dict `:` type($result)";
+}
+
+def Updraft_TransposeOp : Updraft_Op<"transpose", [
+    HasParent<"RuleOp">, Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "an element of the transpose of a matrix";
+  let description = [{
+    Element (i, j) of the result is element (j, i) of the operand, in each batch.
+
+    Constraints:
+    - `transpose_c1`: the operand is a matrix of values: over `element`, `rows_by_rows`,
+      `columns_by_columns` or `transposed`.
+
+    ```mlir
+    %t = updraft.transpose %x : f32
+    ```
+  }];
+  let arguments = (ins Updraft_Compute:$input);
+  let results = (outs Updraft_Compute:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+  let hasFolder = 1;
 }
 
 def Updraft_RequireOp : Updraft_Op<"require", [HasParent<"RuleOp">]> {

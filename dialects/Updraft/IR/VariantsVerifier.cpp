@@ -63,7 +63,7 @@ Properties sharedWith(const Properties &list, const Properties &others) {
   return shared;
 }
 
-/// Reports the first difference between the forms.
+/// Reports the first difference from the first form.
 LogicalResult verifySame(Operation *matrices, const Properties &ofVectors,
                          const Properties &ofMatrices, StringRef what) {
   for (size_t i = 0; i < std::max(ofVectors.size(), ofMatrices.size()); ++i) {
@@ -79,39 +79,94 @@ LogicalResult verifySame(Operation *matrices, const Properties &ofVectors,
   return success();
 }
 
-template <typename FormOp> LogicalResult verifyForms(FormOp vectors, FormOp matrices) {
-  // variants_c1
-  if (vectors.getMatrix())
-    return vectors.emitOpError() << "in `vectors` has `matrix`";
-  if (!matrices.getMatrix())
-    return matrices.emitOpError() << "in `matrices` must have `matrix`";
-  const std::string name = (vectors.getSymName() + "_matrix").str();
-  if (matrices.getSymName() != name)
-    return matrices.emitOpError() << "has the name @" << matrices.getSymName() << ", must be @"
-                                  << name;
+template <typename FormOp> LogicalResult verifyAgree(FormOp first, FormOp other) {
   // variants_c2
-  if (vectors.getCompute() != matrices.getCompute() || vectors.getFast() != matrices.getFast())
-    return matrices.emitOpError() << "must have the compute type and numerics of `vectors`";
-  Region &first = vectors.getBody(), &second = matrices.getBody();
-  if (failed(verifySame(matrices, hypersOf(first), hypersOf(second), "hyperparameter")) ||
-      failed(verifySame(matrices, requirementsOf(first), requirementsOf(second), "requirement")))
+  if (first.getCompute() != other.getCompute() || first.getFast() != other.getFast())
+    return other.emitOpError() << "must have the compute type and numerics of @"
+                               << first.getSymName();
+  if (failed(verifySame(other, hypersOf(first.getBody()), hypersOf(other.getBody()),
+                        "hyperparameter")) ||
+      failed(verifySame(other, requirementsOf(first.getBody()), requirementsOf(other.getBody()),
+                        "requirement")))
     return failure();
   // variants_c3
-  const Properties states = statesOf(first), others = statesOf(second);
-  return verifySame(matrices, sharedWith(states, others), sharedWith(others, states), "state");
+  const Properties states = statesOf(first.getBody()), others = statesOf(other.getBody());
+  if (first.getMatrix())
+    return verifySame(other, states, others, "state");
+  return verifySame(other, sharedWith(states, others), sharedWith(others, states), "state");
+}
+
+template <typename FormOp> LogicalResult verifyName(FormOp first, FormOp form) {
+  std::string name = first.getSymName().str();
+  if (!form.getShapes())
+    name += "_matrix";
+  else
+    name += suffixOf(*form.getShapes());
+  if (form.getSymName() == name)
+    return success();
+  return form.emitOpError() << "has the name @" << form.getSymName() << ", must be @" << name;
+}
+
+template <typename FormOp> LogicalResult verifyForms(VariantsOp variants) {
+  auto vectors = dyn_cast_or_null<FormOp>(variants.getVectorForm());
+  // variants_c1
+  if (vectors && vectors.getMatrix())
+    return vectors.emitOpError() << "in `vectors` has `matrix`";
+  auto first = cast<FormOp>(variants.getForms().front());
+  auto covered = MatrixShapes(0);
+  for (auto form : variants.getMatrices().template getOps<FormOp>()) {
+    if (!form.getMatrix())
+      return form.emitOpError() << "in `matrices` must have `matrix`";
+    // variants_c4
+    const MatrixShapes shapes = form.getShapes().value_or(allShapes);
+    if (bitEnumContainsAny(covered, shapes))
+      return form.emitOpError() << "is for a shape of matrices that another form is for, too";
+    covered = covered | shapes;
+    if (form != first &&
+        (failed(verifyName<FormOp>(first, form)) || failed(verifyAgree<FormOp>(first, form))))
+      return failure();
+  }
+  if (covered != allShapes)
+    return variants.emitOpError() << "has no form for matrices of the shape `"
+                                  << stringifyMatrixShapes(allShapes & ~covered) << "`";
+  for (auto form : llvm::drop_begin(variants.getMatrices().template getOps<FormOp>()))
+    if (failed(verifyAgree<FormOp>(cast<FormOp>(variants.getMatrixForm()), form)))
+      return failure();
+  return success();
 }
 
 } // namespace
 
+std::string updraft::suffixOf(MatrixShapes shapes) {
+  std::string suffix;
+  for (MatrixShapes shape : {MatrixShapes::wide, MatrixShapes::square, MatrixShapes::tall})
+    if (bitEnumContainsAny(shapes, shape))
+      suffix += ("_" + stringifyMatrixShapes(shape));
+  return suffix;
+}
+
+Operation *VariantsOp::getVectorForm() {
+  Block &vectors = getVectors().front();
+  return vectors.empty() ? nullptr : &vectors.front();
+}
+
+SmallVector<Operation *, 4> VariantsOp::getForms() {
+  SmallVector<Operation *, 4> forms;
+  for (Region *region : {&getVectors(), &getMatrices()})
+    for (Operation &form : region->front())
+      forms.push_back(&form);
+  return forms;
+}
+
 LogicalResult VariantsOp::verifyRegions() {
-  for (Region &region : getOperation()->getRegions())
-    if (!llvm::hasSingleElement(region.front()))
-      return emitOpError() << "has a region without exactly one operation";
-  if (auto vectors = dyn_cast<RuleOp>(getVectorForm()))
-    if (auto matrices = dyn_cast<RuleOp>(getMatrixForm()))
-      return verifyForms(vectors, matrices);
-  if (auto vectors = dyn_cast<PlanOp>(getVectorForm()))
-    if (auto matrices = dyn_cast<PlanOp>(getMatrixForm()))
-      return verifyForms(vectors, matrices);
-  return emitOpError() << "must have two `updraft.rule` or two `updraft.plan`";
+  const SmallVector<Operation *, 4> forms = getForms();
+  Block &vectors = getVectors().front();
+  if (forms.size() < 2 || getMatrices().front().empty() ||
+      (!vectors.empty() && !llvm::hasSingleElement(vectors)))
+    return emitOpError() << "must have at least two forms, and at most one of them in `vectors`";
+  if (llvm::all_of(forms, [](Operation *form) { return isa<RuleOp>(form); }))
+    return verifyForms<RuleOp>(*this);
+  if (llvm::all_of(forms, [](Operation *form) { return isa<PlanOp>(form); }))
+    return verifyForms<PlanOp>(*this);
+  return emitOpError() << "must have only `updraft.rule` or only `updraft.plan`";
 }

@@ -139,6 +139,52 @@ def RelaxPass : Pass<"updraft-relax", "::mlir::ModuleOp"> {
   ];
 }
 
+def OrientProductsPass : Pass<"updraft-orient-products", "::mlir::ModuleOp"> {
+  let summary = "Compute with matrices as the parameter lies in memory";
+  let description = [{
+    A rule may compute with the transpose of the parameter, as for a matrix with more rows than
+    columns. This pass replaces such values by their transposes, which have the parameter's shape
+    again: elementwise operations by the same operations, and products by products of the
+    transposed factors in the other order. Their bits are the same. The transposes that remain are
+    operands of products. Products whose result is symmetric are marked, so that only one triangle
+    is computed.
+
+    Before:
+
+    ```mlir
+    updraft.rule @Tall compute f32 matrix {
+      %param = updraft.param stored f32 : f32
+      %grad = updraft.grad stored f32 : f32
+      %x = updraft.transpose %grad : f32
+      %0 = updraft.transpose %x : f32
+      %gram = updraft.product %x, %0 : f32
+      %1 = updraft.product %gram, %x : f32
+      %2 = arith.addf %x, %1 : f32
+      %3 = updraft.transpose %2 : f32
+      updraft.next %3 : f32
+    }
+    ```
+
+    After:
+
+    ```mlir
+    updraft.rule @Tall compute f32 matrix {
+      %param = updraft.param stored f32 : f32
+      %grad = updraft.grad stored f32 : f32
+      %x = updraft.transpose %grad : f32
+      %gram = updraft.product symmetric %x, %grad : f32
+      %0 = updraft.product %grad, %gram : f32
+      %1 = arith.addf %grad, %0 : f32
+      updraft.next %1 : f32
+    }
+    ```
+  }];
+  let dependentDialects = ["::updraft::UpdraftDialect"];
+  let statistics = [
+    Statistic<"removedTransposes", "removed-transposes", "Transposes that rules no longer have">
+  ];
+}
+
 def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
   let summary = "Turn each rule into a plan: host functions and as few sweeps as possible";
   let description = [{

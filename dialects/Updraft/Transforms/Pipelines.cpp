@@ -10,6 +10,7 @@ void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
   passes.addPass(createExpandStoragePass());
   passes.addPass(createSimplifyPass());
   passes.addPass(createRelaxPass());
+  passes.addPass(createOrientProductsPass());
   passes.addPass(createSchedulePass());
 }
 
@@ -19,9 +20,11 @@ void updraft::buildTorchPipeline(mlir::OpPassManager &passes) {
 }
 
 void updraft::registerRulePipelines() {
-  mlir::PassPipelineRegistration<>("updraft-plan-pipeline",
-                                   "From rules to plans: expand storage, simplify, relax, schedule",
-                                   buildPlanPipeline);
+  mlir::PassPipelineRegistration<>(
+      "updraft-plan-pipeline",
+      "From rules to plans: expand storage, simplify, relax, orient products, "
+      "schedule",
+      buildPlanPipeline);
   mlir::PassPipelineRegistration<>(
       "updraft-torch-pipeline",
       "From rules to what is printed as PyTorch operations: expand storage, simplify",

@@ -44,6 +44,7 @@ private:
   void createInitial();
   void createValidate();
   LogicalResult createPrologue(unsigned stage);
+  void createProduct(ProductOp product);
   LogicalResult createSweep(const SweepDraft &draft);
   void createCommit();
 
@@ -64,6 +65,9 @@ private:
   /// Maps values of the rule to values of the plan: an input over elements, rows or columns to its
   /// stream, a scalar input to itself.
   IRMapping planValues;
+  /// Maps inputs that a sweep converted to the compute type, for products, to the converted
+  /// streams.
+  IRMapping convertedInputs;
   /// Maps scalars of the rule that sweeps need to results of prologues.
   IRMapping sweepScalars;
 };
@@ -93,7 +97,7 @@ PlanOp Scheduler::run() {
   }
   builder.setInsertionPoint(rule);
   auto plan = PlanOp::create(builder, rule.getLoc(), rule.getSymName(), rule.getCompute(),
-                             rule.getMatrix(), rule.getFast());
+                             rule.getMatrix(), rule.getShapesAttr(), rule.getFast());
   builder.createBlock(&plan.getBody());
   createInterface();
   createInitial();
@@ -102,6 +106,8 @@ PlanOp Scheduler::run() {
   auto sweep = sweeps.begin();
   for (unsigned stage = 0; stage < stages.count(); ++stage) {
     LogicalResult made = createPrologue(stage);
+    for (ProductOp product : stages.productsOf(stage))
+      createProduct(product);
     for (; succeeded(made) && sweep != sweeps.end() && sweep->stage == stage; ++sweep)
       made = createSweep(*sweep);
     if (succeeded(made))
@@ -222,6 +228,21 @@ LogicalResult Scheduler::createPrologue(unsigned stage) {
   return success();
 }
 
+void Scheduler::createProduct(ProductOp product) {
+  auto type =
+      StreamType::get(builder.getContext(), product.getType(), extents.of(product.getResult()));
+  auto isTransposed = [&](Value operand) { return operand != readByProduct(operand); };
+  auto streamOf = [&](Value operand) {
+    Value value = readByProduct(operand), converted = convertedInputs.lookupOrNull(value);
+    return converted ? converted : planValues.lookup(value);
+  };
+  planValues.map(product.getResult(),
+                 MultiplyOp::create(builder, product.getLoc(), type, product.getSymmetric(),
+                                    streamOf(product.getLhs()), isTransposed(product.getLhs()),
+                                    streamOf(product.getRhs()), isTransposed(product.getRhs()))
+                     .getResult());
+}
+
 LogicalResult Scheduler::createSweep(const SweepDraft &draft) {
   SmallVector<Value> scalars, reads;
   for (Value input : draft.slice.inputs)
@@ -284,10 +305,10 @@ LogicalResult Scheduler::createSweep(const SweepDraft &draft) {
   for (auto [index, reduce] : llvm::enumerate(draft.reductions))
     planValues.map(reduce->getResult(0), sweep.getResult(index));
   for (auto [made, result] : llvm::zip(draft.made, sweep.getTemporaries()))
-    planValues.map(made, result);
+    (isRuleInput(made) ? convertedInputs : planValues).map(made, result);
   // Later sweeps read the early store.
   for (const EarlyStore &store : stores)
-    if (draft.over == Extent::element && store.stage == draft.stage &&
+    if (draft.over == extents.of(store.current) && store.stage == draft.stage &&
         draft.stage < stages.writing())
       planValues.map(store.next, planValues.lookup(store.current));
   return success();

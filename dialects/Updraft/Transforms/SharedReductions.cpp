@@ -6,7 +6,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
 
-#include <array>
 #include <map>
 
 using namespace mlir;
@@ -14,15 +13,16 @@ using namespace updraft;
 
 static constexpr StringLiteral numberName = "updraft.shared";
 
-static std::array<RuleOp, 2> formsOf(VariantsOp variants) {
-  return {cast<RuleOp>(variants.getVectorForm()), cast<RuleOp>(variants.getMatrixForm())};
+static SmallVector<RuleOp> formsOf(VariantsOp variants) {
+  return llvm::map_to_vector(variants.getForms(),
+                             [](Operation *form) { return cast<RuleOp>(form); });
 }
 
 /// Returns the variants of rules, not of plans.
 static SmallVector<VariantsOp> variantsIn(ModuleOp module) {
   SmallVector<VariantsOp> result;
   for (auto variants : module.getOps<VariantsOp>())
-    if (isa<RuleOp>(variants.getVectorForm()))
+    if (isa<RuleOp>(variants.getMatrixForm()))
       result.push_back(variants);
   return result;
 }
@@ -68,15 +68,16 @@ SharedReductionsHeld::SharedReductionsHeld(RuleOp rule)
 SharedReductionsHeld::~SharedReductionsHeld() { next.getStatesMutable().erase(states, count); }
 
 static LogicalResult numberReductions(VariantsOp variants) {
-  auto [ofVectors, ofMatrices] = formsOf(variants);
-  const SmallVector<ReduceOp> vectors = groupReductionsOf(ofVectors),
-                              matrices = groupReductionsOf(ofMatrices);
-  if (llvm::any_of(vectors, isShared) || llvm::any_of(matrices, isShared))
-    return success(numbersOf(vectors) == numbersOf(matrices));
-  if (!llvm::equal(vectors, matrices,
-                   [](ReduceOp a, ReduceOp b) { return a.getKind() == b.getKind(); }))
+  const auto ofForms = llvm::map_to_vector(formsOf(variants), groupReductionsOf);
+  const SmallVector<ReduceOp> &first = ofForms.front();
+  if (llvm::any_of(ofForms, [](const auto &ofForm) { return llvm::any_of(ofForm, isShared); }))
+    return success(llvm::all_of(
+        ofForms, [&](const auto &ofForm) { return numbersOf(ofForm) == numbersOf(first); }));
+  auto haveOneKind = [](ReduceOp a, ReduceOp b) { return a.getKind() == b.getKind(); };
+  if (!llvm::all_of(ofForms,
+                    [&](const auto &ofForm) { return llvm::equal(ofForm, first, haveOneKind); }))
     return failure();
-  for (const SmallVector<ReduceOp> &reductions : {vectors, matrices})
+  for (const SmallVector<ReduceOp> &reductions : ofForms)
     for (auto [number, reduce] : llvm::enumerate(reductions))
       reduce->setDiscardableAttr(numberName, Builder(reduce).getI64IntegerAttr(number));
   return success();

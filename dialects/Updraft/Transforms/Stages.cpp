@@ -7,6 +7,7 @@
 #include "Updraft/Transforms/Slice.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace updraft;
@@ -29,18 +30,35 @@ static void forResults(RuleOp rule, AddNext addNext, AddSkip addSkip) {
     addSkip(skip);
 }
 
-SmallVector<ReduceOp> updraft::neededReductions(RuleOp rule) {
+/// Returns the operations of a kind that the rule's results need, in order.
+template <typename Op> static SmallVector<Op> neededOps(RuleOp rule) {
   SmallVector<Value> results = sharedReductionsOf(rule);
   forResults(
       rule, [&](Value, Value value) { results.push_back(value); },
       [&](Value skip) { results.push_back(skip); });
-  SmallVector<ReduceOp> needed;
+  SmallVector<Op> needed;
   Slice slice =
       Slice::compute(results, [](Value value) { return isa<StateOp>(value.getDefiningOp()); });
   for (Operation *operation : slice.operations)
-    if (auto reduce = dyn_cast<ReduceOp>(operation))
-      needed.push_back(reduce);
+    if (auto op = dyn_cast<Op>(operation))
+      needed.push_back(op);
   return needed;
+}
+
+SmallVector<ReduceOp> updraft::neededReductions(RuleOp rule) { return neededOps<ReduceOp>(rule); }
+
+Value updraft::readByProduct(Value operand) {
+  auto transpose = operand.getDefiningOp<TransposeOp>();
+  return transpose ? transpose.getInput() : operand;
+}
+
+/// Whether a product can read the value where it is: a product, or an input in the compute type.
+static bool isInMemory(Value value) {
+  return TypeSwitch<Operation *, bool>(value.getDefiningOp())
+      .Case<ParamOp, GradOp, StateOp>(
+          [&](auto input) { return input.getStorage() == value.getType(); })
+      .Case<ProductOp>([](auto) { return true; })
+      .Default([](Operation *) { return false; });
 }
 
 /// Returns the position, in the sequence of sweeps, of the sweep that reduces values of `extent`.
@@ -59,12 +77,15 @@ static std::pair<unsigned, unsigned> placeOf(unsigned stage, Extent extent) {
 }
 
 StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
-    : extents(extents), needed(neededReductions(rule)) {
+    : extents(extents), needed(neededReductions(rule)), products(neededOps<ProductOp>(rule)) {
   std::pair<unsigned, unsigned> lastShared;
   for (Operation &operation : rule.getBody().front()) {
     unsigned stage = 0;
     for (Value operand : operation.getOperands())
       stage = std::max(stage, of(operand));
+    if (auto product = dyn_cast<ProductOp>(operation))
+      for (Value operand : product.getOperands())
+        stage = std::max(stage, of(operand) + (isInMemory(readByProduct(operand)) ? 0U : 1U));
     // The initial value of a state is not part of the step.
     if (isa<StateOp>(operation))
       stage = 0;
@@ -83,6 +104,10 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
     stages[&operation] = stage;
   }
 
+  for (ProductOp product : products)
+    for (Value operand : product.getOperands())
+      if (Value value = readByProduct(operand); !isInMemory(value))
+        kept.insert(value);
   forResults(
       rule,
       [&](Value current, Value value) {
@@ -105,6 +130,22 @@ SmallVector<ReduceOp> StageAnalysis::reductionsOf(Extent extent, unsigned stage)
   return reductions;
 }
 
+SmallVector<ProductOp> StageAnalysis::productsOf(unsigned stage) const {
+  SmallVector<ProductOp> result;
+  for (ProductOp product : products)
+    if (of(product) == stage)
+      result.push_back(product);
+  return result;
+}
+
+SmallVector<Value> StageAnalysis::keptOf(Extent extent, unsigned stage) const {
+  SmallVector<Value> result;
+  for (Value value : kept)
+    if (extents.of(value) == extent && of(value) == stage)
+      result.push_back(value);
+  return result;
+}
+
 ReduceOp StageAnalysis::groupReductionAfterSkip(NextOp next) const {
   Value skip = next.getSkip();
   if (!skip || isWithin(extents.of(skip), Extent::group))
@@ -116,20 +157,20 @@ ReduceOp StageAnalysis::groupReductionAfterSkip(NextOp next) const {
 }
 
 bool updraft::isRuleInput(Value value) {
-  return isa<HyperOp, StepOp, FirstOp, SizeOp, ParamOp, GradOp, StateOp, ReduceOp>(
+  return isa<HyperOp, StepOp, FirstOp, SizeOp, ParamOp, GradOp, StateOp, ReduceOp, ProductOp>(
       value.getDefiningOp());
 }
 
-bool updraft::isSweepInput(Value value, Extent extent, unsigned stage,
+bool updraft::isSweepInput(Value value, Extent extent, unsigned stage, const StageAnalysis &stages,
                            const ExtentAnalysis &extents, ArrayRef<EarlyStore> stores) {
-  if (isRuleInput(value))
+  if (isRuleInput(value) || (stages.isKept(value) && stages.of(value) < stage))
     return true;
   if (llvm::any_of(stores, [&](const EarlyStore &store) {
         return store.next == value && store.stage < stage;
       }))
     return true;
   // For rows and columns this is as cheap as a load, and needs no sweep over batches.
-  if (extent != Extent::element && extents.of(value) == Extent::batch)
+  if (!isMatrixExtent(extent) && extents.of(value) == Extent::batch)
     return false;
   // Memory between sweeps holds floats, and a row of scalars also holds flags. Integers and other
   // conditions are recomputed from their operands.
@@ -148,21 +189,34 @@ Type storageOf(Value current) {
   return current.getDefiningOp<ParamOp>().getStorage();
 }
 
-/// Returns the values before the step, and the early stores, that the element sweep of `stage`
-/// reads.
-SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &extents, unsigned stage,
-                         ArrayRef<EarlyStore> stores) {
-  SmallVector<Value> roots;
-  for (ReduceOp reduce : stages.reductionsOf(Extent::element, stage))
+/// Returns the inputs of the sweep over `extent` in a stage.
+SmallVector<Value> sweepInputs(const StageAnalysis &stages, const ExtentAnalysis &extents,
+                               Extent extent, unsigned stage, ArrayRef<EarlyStore> stores) {
+  SmallVector<Value> roots = stages.keptOf(extent, stage);
+  for (ReduceOp reduce : stages.reductionsOf(extent, stage))
     roots.push_back(reduce.getInput());
   for (const EarlyStore &store : stores)
-    if (store.stage == stage)
+    if (store.stage == stage && extents.of(store.current) == extent)
       roots.push_back(store.next);
-  Slice slice = Slice::compute(roots, [&](Value value) {
-    return isSweepInput(value, Extent::element, stage, extents, stores);
-  });
+  return Slice::compute(roots,
+                        [&](Value value) {
+                          return isSweepInput(value, extent, stage, stages, extents, stores);
+                        })
+      .inputs;
+}
+
+/// Returns the values before the step, and the early stores, that the products and the sweeps over
+/// matrices of `stage` read.
+SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &extents, unsigned stage,
+                         ArrayRef<EarlyStore> stores) {
+  SmallVector<Value> inputs;
+  for (Extent extent : matrixExtents)
+    llvm::append_range(inputs, sweepInputs(stages, extents, extent, stage, stores));
+  for (ProductOp product : stages.productsOf(stage))
+    for (Value operand : product.getOperands())
+      inputs.push_back(readByProduct(operand));
   SetVector<Value> reads;
-  for (Value input : slice.inputs) {
+  for (Value input : inputs) {
     auto store = llvm::find_if(
         stores, [&](const EarlyStore &s) { return s.next == input && s.stage < stage; });
     if (store != stores.end())
@@ -186,7 +240,7 @@ double bitsMoved(const StageAnalysis &stages, const ExtentAnalysis &extents,
         add(storageOf(store->current));
       else if (auto grad = read.getDefiningOp<GradOp>())
         add(grad.getStorage());
-      else if (extents.of(read) == Extent::element)
+      else if (isMatrixExtent(extents.of(read)))
         add(storageOf(read));
     }
   for (const EarlyStore &store : stores)
@@ -202,7 +256,7 @@ SmallVector<EarlyStore> updraft::chooseStores(RuleOp rule, const StageAnalysis &
   auto next = cast<NextOp>(body.getTerminator());
   SmallVector<EarlyStore> late;
   auto add = [&](Value current, Value value) {
-    if (current != value && extents.of(current) == Extent::element)
+    if (current != value && isMatrixExtent(extents.of(current)))
       late.push_back({current, value, stages.writing()});
   };
   for (auto param : body.getOps<ParamOp>())
@@ -214,8 +268,8 @@ SmallVector<EarlyStore> updraft::chooseStores(RuleOp rule, const StageAnalysis &
   unsigned firstStage = next.getSkip() ? stages.of(next.getSkip()) : 0;
   for (EarlyStore &store : early)
     if (storageOf(store.current) == store.next.getType() &&
-        extents.of(store.next) == Extent::element &&
-        !isa<ParamOp, GradOp, StateOp>(store.next.getDefiningOp()))
+        extents.of(store.next) == extents.of(store.current) &&
+        !isa<ParamOp, GradOp, StateOp, ProductOp>(store.next.getDefiningOp()))
       store.stage = std::max(stages.of(store.next), firstStage);
 
   // A value that a later sweep needs from before the step cannot be overwritten earlier. Undoing

@@ -1,13 +1,15 @@
 //===- Stages.h - The stage at which a value is known -------------------------------*- C++ -*-===//
-// A reduction is known only after a sweep over all its inputs. The stage of a value is the number
-// of consecutive sweeps that it waits for. The sweep of stage n can compute the value, or the
-// prologue before that sweep if it is a scalar.
+// A reduction is known only after a sweep over all its inputs, and a product only after its
+// operands are in memory. The stage of a value is the number of consecutive sweeps that it waits
+// for. The sweep of stage n can compute the value, the prologue before that sweep if it is a
+// scalar, or a product between the two.
 
 #ifndef UPDRAFT_TRANSFORMS_STAGES_H
 #define UPDRAFT_TRANSFORMS_STAGES_H
 
 #include "Updraft/IR/Extent.h"
 #include "Updraft/IR/UpdraftOps.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace updraft {
 
@@ -22,6 +24,14 @@ struct EarlyStore {
 /// Returns the reductions that the rule's results need, in order, including the shared ones.
 llvm::SmallVector<ReduceOp> neededReductions(RuleOp rule);
 
+/// The extents of matrices that sweeps run over. `updraft-orient-products` leaves no others.
+constexpr Extent matrixExtents[] = {Extent::element, Extent::rows_by_rows,
+                                    Extent::columns_by_columns};
+
+/// The value in memory that a product reads for `operand`: the operand, or the matrix of which it
+/// is the transpose.
+mlir::Value readByProduct(mlir::Value operand);
+
 class StageAnalysis {
 public:
   StageAnalysis(RuleOp rule, const ExtentAnalysis &extents);
@@ -35,6 +45,12 @@ public:
   /// Returns the needed reductions that a sweep of `stage` over `extent` computes, in the rule's
   /// order.
   llvm::SmallVector<ReduceOp> reductionsOf(Extent extent, unsigned stage) const;
+  /// Returns the needed products of a stage, in the rule's order.
+  llvm::SmallVector<ProductOp> productsOf(unsigned stage) const;
+  /// Whether a sweep keeps the value in memory because a product reads it.
+  bool isKept(mlir::Value value) const { return kept.contains(value); }
+  /// Returns the values that a sweep of `stage` over `extent` keeps.
+  llvm::SmallVector<mlir::Value> keptOf(Extent extent, unsigned stage) const;
   /// Returns a reduction over the group in a sweep that begins after the `skip` condition of one
   /// tensor is known, or null. No plan may have one, because the schedule would decide whether that
   /// tensor takes part.
@@ -43,7 +59,9 @@ public:
 private:
   const ExtentAnalysis &extents;
   llvm::DenseMap<mlir::Operation *, unsigned> stages;
-  llvm::SmallVector<ReduceOp> needed; ///< by the rule's results
+  llvm::SmallVector<ReduceOp> needed;    ///< by the rule's results
+  llvm::SmallVector<ProductOp> products; ///< that the rule's results need
+  llvm::SetVector<mlir::Value> kept;
   unsigned writingStage = 0;
   unsigned stageCount = 1;
 };
@@ -55,15 +73,15 @@ private:
 llvm::SmallVector<EarlyStore> chooseStores(RuleOp rule, const StageAnalysis &stages,
                                            const ExtentAnalysis &extents);
 
-/// Whether the value is an input of the rule or the result of a reduction. A sweep never computes
-/// such a value from others of the same sweep.
+/// Whether the value is an input of the rule, or the result of a reduction or product. A sweep
+/// never computes such a value from others of the same sweep.
 bool isRuleInput(mlir::Value value);
 
 /// Whether a sweep over `extent` reads `value` instead of computing it. It reads inputs of the
-/// rule, reductions, values of smaller extents (except constants, which are free), and values
-/// stored before `stage`.
-bool isSweepInput(mlir::Value value, Extent extent, unsigned stage, const ExtentAnalysis &extents,
-                  llvm::ArrayRef<EarlyStore> stores);
+/// rule, reductions, products, values of smaller extents (except constants, which are free), and
+/// values stored or kept before `stage`.
+bool isSweepInput(mlir::Value value, Extent extent, unsigned stage, const StageAnalysis &stages,
+                  const ExtentAnalysis &extents, llvm::ArrayRef<EarlyStore> stores);
 
 } // namespace updraft
 

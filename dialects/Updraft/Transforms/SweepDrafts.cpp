@@ -1,6 +1,6 @@
 //===- SweepDrafts.cpp - The sweeps of a plan -------------------------------------------------===//
-// In each stage, the sweeps over batches, rows and columns that the sweep over elements needs
-// run before it. If no later sweep needs the value before the step, an existing sweep writes a
+// In each stage, the sweeps over batches, rows and columns that the sweeps over matrices need
+// run before them. If no later sweep needs the value before the step, an existing sweep writes a
 // state over rows or columns; otherwise a separate sweep at the end writes it.
 
 #include "Updraft/Transforms/SweepDrafts.h"
@@ -37,8 +37,8 @@ public:
   std::vector<SweepDraft> run();
 
 private:
-  SweepDraft draftElementSweep(unsigned stage) const;
-  SweepDraft draftSmallerSweep(Extent over, unsigned stage, ArrayRef<SweepDraft> elements) const;
+  SweepDraft draftMatrixSweep(Extent over, unsigned stage) const;
+  SweepDraft draftSmallerSweep(Extent over, unsigned stage, ArrayRef<SweepDraft> matrices) const;
   void addSmallerSweep(SweepDraft sweep);
   void add(SweepDraft sweep);
   void computeSlice(SweepDraft &sweep, const llvm::DenseSet<Value> &available) const;
@@ -65,25 +65,28 @@ bool reducesToScalar(const SweepDraft &sweep) {
 } // namespace
 
 std::vector<SweepDraft> Drafter::run() {
-  std::vector<SweepDraft> elements;
+  std::vector<SweepDraft> matrices;
   for (unsigned stage = 0; stage <= stages.writing(); ++stage)
-    elements.push_back(draftElementSweep(stage));
+    for (Extent over : matrixExtents)
+      matrices.push_back(draftMatrixSweep(over, stage));
   for (unsigned stage = 0; stage <= stages.writing(); ++stage) {
     for (Extent over : {Extent::batch, Extent::row, Extent::column})
-      addSmallerSweep(draftSmallerSweep(over, stage, elements));
-    add(std::move(elements[stage]));
+      addSmallerSweep(draftSmallerSweep(over, stage, matrices));
+    for (SweepDraft &sweep : matrices)
+      if (sweep.stage == stage)
+        add(std::move(sweep));
   }
   addWrites();
   return std::move(sweeps);
 }
 
-SweepDraft Drafter::draftElementSweep(unsigned stage) const {
-  SweepDraft sweep{Extent::element, stage, stages.reductionsOf(Extent::element, stage)};
+SweepDraft Drafter::draftMatrixSweep(Extent over, unsigned stage) const {
+  SweepDraft sweep{over, stage, stages.reductionsOf(over, stage), stages.keptOf(over, stage)};
   for (const EarlyStore &store : stores)
-    if (store.stage == stage)
+    if (store.stage == stage && extents.of(store.current) == over)
       sweep.writes.push_back({store.current, store.next});
   sweep.slice = Slice::compute(sweep.roots(), [&](Value value) {
-    return isSweepInput(value, Extent::element, stage, extents, stores);
+    return isSweepInput(value, over, stage, stages, extents, stores);
   });
   return sweep;
 }
@@ -91,12 +94,14 @@ SweepDraft Drafter::draftElementSweep(unsigned stage) const {
 // If there is a sweep, it also computes the values that later stages need, as far as they are
 // known; otherwise each of those stages would need another sweep.
 SweepDraft Drafter::draftSmallerSweep(Extent over, unsigned stage,
-                                      ArrayRef<SweepDraft> elements) const {
+                                      ArrayRef<SweepDraft> matrices) const {
   SweepDraft sweep{over, stage, stages.reductionsOf(over, stage)};
-  for (unsigned later = stage; later < elements.size(); ++later) {
-    if (later > stage && sweep.isEmpty())
+  for (const SweepDraft &later : matrices) {
+    if (later.stage < stage)
+      continue;
+    if (later.stage > stage && sweep.isEmpty())
       break;
-    for (Value input : elements[later].slice.inputs)
+    for (Value input : later.slice.inputs)
       if (extents.of(input) == over && !isRuleInput(input) && !available.contains(input) &&
           stages.of(input) <= stage && !llvm::is_contained(sweep.made, input))
         sweep.made.push_back(input);
@@ -107,7 +112,8 @@ SweepDraft Drafter::draftSmallerSweep(Extent over, unsigned stage,
 
 void Drafter::computeSlice(SweepDraft &sweep, const llvm::DenseSet<Value> &known) const {
   sweep.slice = Slice::compute(sweep.roots(), [&](Value value) {
-    return known.contains(value) || isSweepInput(value, sweep.over, sweep.stage, extents, {});
+    return known.contains(value) ||
+           isSweepInput(value, sweep.over, sweep.stage, stages, extents, {});
   });
 }
 

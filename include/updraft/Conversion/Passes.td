@@ -14,7 +14,11 @@ def ConvertPlanToLoopsPass : Pass<"convert-updraft-plan-to-loops", "::mlir::Modu
     Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"512",
            "width of a vector register in bits: a power of two from 64 to 2048">,
     Option<"maskRemainder", "mask-remainder", "bool", /*default=*/"true",
-           "compute the last elements with masked accesses, not one at a time">
+           "compute the last elements with masked accesses, not one at a time">,
+    Option<"vectorRegisters", "vector-registers", "unsigned", /*default=*/"32",
+           "number of vector registers, for the tiles of products">,
+    Option<"interleaveBits", "interleave-bits", "unsigned", /*default=*/"512",
+           "bits of two vectors that one instruction interleaves, for the operands of products">
   ];
 }
 

@@ -48,9 +48,10 @@ struct ProductTiles {
 };
 
 /// Builds `NAME`_product and `NAME`_mirror at the insertion point, in a module, and private
-/// functions whose names begin with `NAME`_product. `compute` is f32 or f64.
-void buildProductFunctions(mlir::OpBuilder &builder, llvm::StringRef name, mlir::Type compute,
-                           const ProductTiles &tiles);
+/// functions whose names begin with `NAME`_product. `compute` is f32 or f64. All operations have
+/// the location `loc`.
+void buildProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
+                           mlir::Type compute, const ProductTiles &tiles);
 
 } // namespace updraft
 

@@ -32,6 +32,7 @@ enum class BinaryOperator : uint8_t {
   Subtract,
   Multiply,
   Divide,
+  MatrixProduct,
   Power,
   Less,
   LessEqual,
@@ -47,7 +48,7 @@ enum class BinaryOperator : uint8_t {
 llvm::StringRef spelling(BinaryOperator op);
 llvm::StringRef spelling(UnaryOperator op);
 
-enum class ExprKind : uint8_t { Number, Bool, String, Name, Unary, Binary, If, Call };
+enum class ExprKind : uint8_t { Number, Bool, String, Name, Unary, Binary, If, Call, Tuple, List };
 
 struct Expr {
   ExprKind kind;
@@ -59,15 +60,31 @@ struct Expr {
   SourceRange range{};
   SourceRange focus{};    ///< the operator or the called name, else equal to `range`
   llvm::StringRef text{}; ///< a name, the called function, or a string between its quotes
-  llvm::ArrayRef<const Expr *> operands{}; ///< condition, then, else for If; arguments for Call
+  /// Condition, then, else for If; arguments for Call; elements for Tuple and List.
+  llvm::ArrayRef<const Expr *> operands{};
 };
 
 /// The value of a string expression: its escapes replaced.
 std::string stringValue(const Expr &expr);
 
+struct Repeat;
+
+/// `let name = value`, or a `repeat`, whose variables are known after it.
 struct Let {
   Identifier name;
   const Expr *value;
+  const Repeat *repeat = nullptr; ///< then `name` and `value` are empty
+};
+
+/// `repeat name = value, … for (name, …) in list { let …  next name = value }`.
+struct Repeat {
+  SourceRange range;             ///< of the keyword
+  std::vector<Let> variables;    ///< with their values before the first element of the list
+  std::vector<Identifier> items; ///< the parts of an element, or the element itself
+  bool isTuple = false;          ///< whether `items` are in parentheses
+  const Expr *list = nullptr;
+  std::vector<Let> lets;
+  std::vector<Let> nexts; ///< the values after an element
 };
 
 struct ParsedFile;
@@ -102,14 +119,16 @@ struct State {
   const Expr *when; ///< or null
 };
 
-enum class StatementKind : uint8_t { Let, Next, Skip, Hold };
+enum class StatementKind : uint8_t { Let, Next, Skip, Hold, Repeat };
 
-/// `let name = value`, `next name = value when condition`, `skip when value` or `hold when value`.
+/// `let name = value`, `next name = value when condition`, `skip when value`, `hold when value`, or
+/// a `repeat`.
 struct Statement {
   StatementKind kind;
-  Identifier name; ///< the keyword of `skip` and `hold`
-  const Expr *value;
-  const Expr *when; ///< or null
+  Identifier name;      ///< the keyword of `skip`, `hold` and `repeat`
+  const Expr *value;    ///< null for `repeat`
+  const Expr *when;     ///< or null
+  const Repeat *repeat; ///< or null
 };
 
 /// `update (inputs) { statements }`, or `finish`.
@@ -154,6 +173,7 @@ struct ParsedFile {
   std::shared_ptr<const SourceFile> source;
   std::vector<ImportDeclaration> imports;
   std::deque<Function> functions;
+  std::deque<Repeat> repeats; ///< of all functions and updates
   std::deque<Rule> rules;
   std::deque<Rule> transforms;
   /// The functions that calls in this file can name: its own, the imported ones and the library's.

@@ -12,6 +12,8 @@ namespace updraft {
 constexpr size_t maxFileSize = 65536;
 /// The maximum nesting of parentheses, `if` and unary operators.
 constexpr unsigned maxNesting = 64;
+/// The checker visits the statements of a `repeat` twice, and so those of the innermost 2^n times.
+constexpr unsigned maxRepeatDepth = 8;
 /// The maximum depth of an expression's tree; a chain of n operators has depth n.
 constexpr unsigned maxExpressionDepth = 256;
 

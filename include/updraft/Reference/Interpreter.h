@@ -68,6 +68,10 @@ struct GroupFacts {
 std::vector<bool> stepGroup(const GroupFacts &facts, llvm::ArrayRef<TensorStep> tensors);
 
 class Program;
+class Interpreter;
+
+/// Returns the form of a rule for tensors of these dimensions.
+const Interpreter &formFor(llvm::ArrayRef<Interpreter> forms, llvm::ArrayRef<int64_t> dimensions);
 
 /// A rule that is ready to run. Immutable: any number of threads may use it at once. Does not refer
 /// to the operation that it was created from.
@@ -86,6 +90,9 @@ public:
   size_t stateCount() const { return streams().size() - 2; }
   /// Whether the rule is for matrices.
   bool isMatrix() const;
+  /// Whether this is the form for tensors of these dimensions, among the forms of a rule that has
+  /// several.
+  bool isFor(llvm::ArrayRef<int64_t> dimensions) const;
 
   /// The value of each state stream before the first step, before rounding to storage.
   std::vector<double> initialStates(llvm::ArrayRef<double> hypers) const;

@@ -25,8 +25,10 @@ struct Shape {
   static Shape of(llvm::ArrayRef<int64_t> dimensions);
 
   int64_t count() const { return batches * rows * columns; }
-  /// Returns the number of places of `over` within `element`.
+  /// Returns the number of places of `over`, which is not the group's.
   int64_t places(Extent over) const;
+  /// Returns the shape of the matrices over an extent: square or transposed for some.
+  Shape of(Extent matrices) const;
 };
 
 /// The value at an index.

@@ -12,8 +12,8 @@ using namespace mlir;
 
 namespace updraft {
 
-ProductCode::ProductCode(OpBuilder &builder, Type compute, const ProductTiles &tiles)
-    : builder(builder), loc(builder.getUnknownLoc()), compute(compute), i64(builder.getI64Type()),
+ProductCode::ProductCode(OpBuilder &builder, Location loc, Type compute, const ProductTiles &tiles)
+    : builder(builder), loc(loc), compute(compute), i64(builder.getI64Type()),
       pointer(LLVM::LLVMPointerType::get(builder.getContext())), tiles(tiles) {}
 
 func::FuncOp ProductCode::startFunction(const Twine &name, TypeRange arguments,
@@ -136,10 +136,10 @@ SmallVector<std::pair<int64_t, unsigned>> ProductCode::parts(unsigned count) con
   return result;
 }
 
-void buildProductFunctions(OpBuilder &builder, StringRef name, Type compute,
+void buildProductFunctions(OpBuilder &builder, Location loc, StringRef name, Type compute,
                            const ProductTiles &tiles) {
   OpBuilder::InsertionGuard guard(builder);
-  ProductCode code(builder, compute, tiles);
+  ProductCode code(builder, loc, compute, tiles);
   const std::string product = (name + "_product").str();
   auto build = [&](auto function) {
     OpBuilder::InsertionGuard guard(builder);

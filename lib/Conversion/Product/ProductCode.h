@@ -15,7 +15,8 @@ class ProductCode {
 public:
   using Body = llvm::function_ref<void()>;
 
-  ProductCode(mlir::OpBuilder &builder, mlir::Type compute, const ProductTiles &tiles);
+  ProductCode(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type compute,
+              const ProductTiles &tiles);
 
   /// Creates a function without results and moves to its start. A private function is local to the
   /// object.

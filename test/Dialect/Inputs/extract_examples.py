@@ -43,10 +43,12 @@ PROLOGUE = """%k = updraft.prologue() : () -> f32 {
 }
 """
 
+MATRIX = "%x = arith.addf %pp, %gg : f32\n"
 
-def rule(prelude: str = "", states: str = "") -> str:
+
+def rule(prelude: str = "", states: str = "", kind: str = "") -> str:
     types = ", f32" if states else ""
-    return RULE.format(prelude + "EXAMPLE", states, types)
+    return RULE.format(prelude + "EXAMPLE", states, types).replace("f32 {", f"f32 {kind}{{", 1)
 
 
 def plan(prelude: str, rest: str = "", kind: str = "") -> str:
@@ -106,6 +108,8 @@ SETTING = {
     ).replace(": f32, f32", ": f32, f32, f64"),
     "Updraft_RandomOp": rule(),
     "Updraft_ReduceOp": rule("%square = arith.extf %gg : f32 to f64\n"),
+    "Updraft_ProductOp": rule(MATRIX, kind="matrix "),
+    "Updraft_TransposeOp": rule(MATRIX, kind="matrix "),
     "Updraft_RequireOp": rule(OK),
     "Updraft_NextOp": "updraft.rule @R compute f32 {\n" + STATES + BAD + "EXAMPLE\n}",
     "Updraft_StreamOp": plan(STREAMS, INITIAL_OF_ONE + VALIDATE),
@@ -129,6 +133,7 @@ SETTING = {
         + "%false = arith.constant false\nupdraft.yield %a, %false : f64, i1\n}\n"
     ),
     "Updraft_SweepOp": plan(STREAMS + INITIAL + VALIDATE + PROLOGUE),
+    "Updraft_MultiplyOp": plan(STREAMS.replace("%p", "%x") + INITIAL + VALIDATE, kind="matrix "),
     "Updraft_StoreOp": plan(
         STREAMS
         + '%rows = updraft.stream "rows" : !updraft.stream<f32, row>\n'

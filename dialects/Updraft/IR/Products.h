@@ -1,0 +1,22 @@
+//===- Products.h - Symmetric matrices of a rule -------------------------------------*- C++
+//-*-===//
+
+#ifndef UPDRAFT_IR_PRODUCTS_H
+#define UPDRAFT_IR_PRODUCTS_H
+
+#include "mlir/IR/Value.h"
+
+namespace updraft {
+
+class ProductOp;
+
+/// Whether `value` of a rule is a matrix that has the same bits as its transpose: a symmetric
+/// product, or arithmetic on such matrices and scalars.
+bool isSymmetric(mlir::Value value);
+
+/// Whether the elements c_ij and c_ji of a product are one, or the same chain of operations.
+bool hasSymmetricResult(ProductOp product);
+
+} // namespace updraft
+
+#endif // UPDRAFT_IR_PRODUCTS_H

@@ -1,0 +1,38 @@
+//===- MatrixShapes.h - Shapes of matrices in arithmetic and products ----------------------*- C++
+//-*-===//
+// The checker uses these functions before static conditions are known, and reports nothing where a
+// branch may be left out. The evaluator uses them again for the branches that are chosen.
+
+#ifndef UPDRAFT_LIB_FRONTEND_MATRIXSHAPES_H
+#define UPDRAFT_LIB_FRONTEND_MATRIXSHAPES_H
+
+#include "updraft/Frontend/Ast.h"
+#include "updraft/Support/Diagnostics.h"
+
+#include "Updraft/IR/UpdraftEnums.h"
+
+#include <optional>
+
+namespace updraft {
+
+/// The extent of a matrix whose shape depends on a choice that the checker doesn't know. It isn't
+/// consistent, and the functions below report nothing about such extents.
+constexpr Extent anyMatrix = static_cast<Extent>(0b1111111);
+
+/// Returns the extent of arithmetic on values of these extents. If they are matrices of different
+/// shapes, reports that `op` at `expr` can't combine them, and returns nothing.
+std::optional<Extent> joinShapes(DiagnosticEngine &diagnostics, const Expr &expr,
+                                 llvm::StringRef op, llvm::ArrayRef<Extent> extents);
+
+/// Returns the extent of a product of matrices, `left @ right` or `symmetric_product(left, right)`.
+/// Returns nothing after reporting that they have no product.
+std::optional<Extent> productShape(DiagnosticEngine &diagnostics, const Expr &expr,
+                                   llvm::StringRef op, Extent left, Extent right, bool isSymmetric);
+
+/// Reports an operand of `op` that isn't a matrix. Returns whether it is one.
+bool checkMatrix(DiagnosticEngine &diagnostics, const Expr &operand, llvm::StringRef op,
+                 Extent extent);
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_FRONTEND_MATRIXSHAPES_H

@@ -1,0 +1,49 @@
+//===- MatrixMemory.h - Memory for matrices between the stages of a plan ------------*- C++ -*-===//
+// A plan with products makes matrices as large as a parameter. Tensors whose stages run one after
+// the other use the same memory for them.
+
+#ifndef UPDRAFT_RUNTIME_CPU_MATRIXMEMORY_H
+#define UPDRAFT_RUNTIME_CPU_MATRIXMEMORY_H
+
+#include "runtime/base/PlanInterface.h"
+#include "runtime/optimizer/StateArena.h"
+#include "runtime/optimizer/TensorShape.h"
+
+#include <vector>
+
+namespace updraft::runtime {
+
+/// The matrices of one tensor at a time, and the packed operands of the products of some threads.
+class MatrixMemory {
+public:
+  /// `streams` are the temporaries of the plan over matrices.
+  MatrixMemory(const PlanInterface &plan, const std::vector<uint32_t> &streams)
+      : plan(plan), streams(streams) {}
+
+  /// Returns the bytes of the matrices of one tensor.
+  size_t bytesOf(const TensorShape &shape) const;
+  /// Makes room for the matrices of a tensor of `bytes`, and the operands of `threads`. Throws
+  /// std::bad_alloc if there is no memory.
+  void reserve(size_t bytes, size_t threads);
+  /// Calls set(stream, address) for each of the matrices of a tensor.
+  template <typename Set> void place(const TensorShape &shape, Set set) const {
+    char *next = matrices.data();
+    for (const uint32_t stream : streams) {
+      set(stream, next);
+      next += bytesOf(stream, shape);
+    }
+  }
+  /// The memory for the packed operands of a thread.
+  void *operands(size_t thread) const { return packed.data() + thread * UPD_PRODUCT_WORKSPACE; }
+
+private:
+  size_t bytesOf(uint32_t stream, const TensorShape &shape) const;
+
+  const PlanInterface &plan;
+  const std::vector<uint32_t> &streams;
+  StateArena matrices, packed;
+};
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_CPU_MATRIXMEMORY_H

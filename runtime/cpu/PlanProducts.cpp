@@ -1,0 +1,180 @@
+//===- PlanProducts.cpp - Products of matrices in a plan --------------------------------------===//
+
+#include "runtime/base/DType.h"
+#include "runtime/base/FloatEnvironment.h"
+#include "runtime/cpu/PlanRun.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+using namespace updraft::runtime;
+
+namespace {
+
+/// Part `index` of `count` parts of a matrix: a range of rows if it is symmetric or higher than it
+/// is wide, else of columns. Each element of a part needs the same work.
+struct Part {
+  int64_t rowBegin, rowEnd, columnBegin, columnEnd;
+};
+
+/// The parts of a matrix begin at multiples of this, which is that of a register tile.
+constexpr int64_t partUnit = 32;
+
+int64_t boundary(int64_t size, double share) {
+  const auto units = static_cast<int64_t>(
+      std::lround(static_cast<double>(size) * share / static_cast<double>(partUnit)));
+  return std::min(units * partUnit, size);
+}
+
+Part partOf(const TensorShape &result, bool symmetric, size_t index, size_t count) {
+  auto cut = [&](int64_t size, size_t at) {
+    if (at == count)
+      return size;
+    const double share = static_cast<double>(at) / static_cast<double>(count);
+    // Below the diagonal, the number of elements grows with the square of the rows.
+    return boundary(size, symmetric ? std::sqrt(share) : share);
+  };
+  if (symmetric) {
+    const int64_t end = cut(result.rows, index + 1);
+    return {cut(result.rows, index), end, 0, end};
+  }
+  if (result.rows > result.columns)
+    return {cut(result.rows, index), cut(result.rows, index + 1), 0, result.columns};
+  return {0, result.rows, cut(result.columns, index), cut(result.columns, index + 1)};
+}
+
+} // namespace
+
+void PlanRun::multiplyPart(const ProductInterface &product, size_t position, size_t part,
+                           size_t parts, void *workspace) const {
+  if (isSkipped(position))
+    return;
+  auto shapeOf = [&](uint32_t stream) { return shapes[position].of(plan.streams[stream].over); };
+  const TensorShape lhs = shapeOf(product.lhs), rhs = shapeOf(product.rhs),
+                    result = shapeOf(product.result);
+  const auto [rowBegin, rowEnd, columnBegin, columnEnd] =
+      partOf(result, product.symmetric, part, parts);
+  if (rowBegin >= rowEnd || columnBegin >= columnEnd)
+    return;
+  const size_t bytes = sizeOf(plan.streams[product.result].dtype);
+  auto at = [&](uint32_t stream, int64_t element) {
+    return static_cast<char *>(this->stream(position, stream)) +
+           static_cast<size_t>(element) * bytes;
+  };
+  upd_product call{};
+  call.lhs_row = product.lhsTransposed ? 1 : lhs.columns;
+  call.lhs_column = product.lhsTransposed ? lhs.columns : 1;
+  call.rhs_row = product.rhsTransposed ? 1 : rhs.columns;
+  call.rhs_column = product.rhsTransposed ? rhs.columns : 1;
+  call.result_row = result.columns;
+  call.rows = rowEnd - rowBegin;
+  call.columns = columnEnd - columnBegin;
+  call.depth = product.lhsTransposed ? lhs.rows : lhs.columns;
+  call.below = product.symmetric ? rowBegin : INT64_MAX;
+  call.workspace = workspace;
+  for (int64_t batch = 0; batch < result.batches; ++batch) {
+    call.lhs = at(product.lhs, batch * lhs.rows * lhs.columns + rowBegin * call.lhs_row);
+    call.rhs = at(product.rhs, batch * rhs.rows * rhs.columns + columnBegin * call.rhs_column);
+    const int64_t first = batch * result.rows * result.columns;
+    call.result = at(product.result, first + rowBegin * result.columns + columnBegin);
+    kernels->product(&call);
+    if (product.symmetric)
+      kernels->mirror(at(product.result, first), result.columns, rowBegin, rowEnd);
+  }
+}
+
+/// Multiplies matrices of all tensors of the window. Several threads share each product.
+void PlanRun::multiply(const Walk &walk, const ProductInterface &product) const {
+  const auto [begin, end] = walk.tensors;
+  int64_t operations = 0;
+  for (size_t position = begin; position < end; ++position)
+    operations += operationsOf(product, position);
+  const upd_pool &pool = walk.step.pool;
+  const size_t threads =
+      walk.isOwn || operations < threadOperations
+          ? 1
+          : std::min(productThreads, static_cast<size_t>(operations / threadOperations + 1));
+  struct Job {
+    const PlanRun &run;
+    const Walk &walk;
+    const ProductInterface &product;
+    size_t parts;
+  } job{*this, walk, product, threads};
+  auto runPart = [](void *context, int32_t index) {
+    DefaultFloatEnvironment environment;
+    const Job &job = *static_cast<const Job *>(context);
+    const auto part = static_cast<size_t>(index);
+    for (size_t position = job.walk.tensors.begin; position < job.walk.tensors.end; ++position)
+      job.run.multiplyPart(job.product, position, part, job.parts, job.walk.memory->operands(part));
+  };
+  if (threads == 1)
+    return runPart(&job, 0);
+  pool.run(pool.pool, static_cast<int32_t>(threads), runPart, &job);
+}
+
+/// Returns the number of fused multiply-adds of a product of one tensor.
+int64_t PlanRun::operationsOf(const ProductInterface &product, size_t position) const {
+  const TensorShape result = shapes[position].of(plan.streams[product.result].over);
+  const TensorShape lhs = shapes[position].of(plan.streams[product.lhs].over);
+  const int64_t all = result.elements() * (product.lhsTransposed ? lhs.rows : lhs.columns);
+  return product.symmetric ? all / 2 : all;
+}
+
+/// Whether a matrix is made in one section and read in another, so that each tensor needs its own.
+bool PlanRun::matricesOutliveSections() const {
+  std::vector<size_t> madeIn(plan.streams.size()); // the end of a section
+  size_t end = 0;
+  for (size_t stage = 0; stage < plan.sequence.size(); ++stage) {
+    if (stage == end)
+      end = std::max(sectionEndFrom(stage), stage + 1);
+    auto outlives = [&](uint32_t stream) {
+      return plan.streams[stream].kind == StreamInterface::Kind::Temporary &&
+             isMatrix(plan.streams[stream].over) && madeIn[stream] != end;
+    };
+    const auto [kind, index, byTensor] = plan.sequence[stage];
+    if (kind == StageInterface::Kind::Product) {
+      const ProductInterface &product = plan.products[index];
+      if (outlives(product.lhs) || outlives(product.rhs))
+        return true;
+      madeIn[product.result] = end;
+    } else if (kind == StageInterface::Kind::Sweep) {
+      const SweepInterface &sweep = plan.sweeps[index];
+      if (std::any_of(sweep.reads.begin(), sweep.reads.end(), outlives))
+        return true;
+      for (const uint32_t stream : sweep.makes)
+        madeIn[stream] = end;
+    }
+  }
+  return false;
+}
+
+/// Makes the windows and the memory of the step. Throws std::bad_alloc if there is no memory.
+void PlanRun::reserveMatrices(const upd_pool &pool) {
+  if (plan.products.empty())
+    return;
+  windows.assign(SweepDomain::threadsFor(windows.cost(), pool));
+  while (memories.size() < windows.threads() + 1)
+    memories.emplace_back(plan, matrices);
+  auto reserve = [&](size_t index, std::span<const TensorWindows::Window> ofMemory,
+                     size_t threads) {
+    size_t bytes = 0;
+    for (const TensorWindows::Window &window : ofMemory)
+      for (size_t position = window.begin; position < window.end && !hasOwnMatrices; ++position)
+        bytes = std::max(bytes, memories[index].bytesOf(shapes[position]));
+    if (!ofMemory.empty())
+      memories[index].reserve(bytes, threads);
+  };
+  productThreads = static_cast<size_t>(std::max(pool.thread_count(pool.pool), 1));
+  reserve(0, windows.shared(), productThreads);
+  for (size_t thread = 0; thread < windows.threads(); ++thread)
+    reserve(thread + 1, windows.own(thread), 1);
+}
+
+void PlanRun::placeMatrices(const Walk &walk) {
+  if (hasOwnMatrices || !walk.memory)
+    return;
+  for (size_t position = walk.tensors.begin; position < walk.tensors.end; ++position)
+    walk.memory->place(shapes[position],
+                       [&](uint32_t index, void *data) { setStream(position, index, data); });
+}

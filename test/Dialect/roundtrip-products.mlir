@@ -1,0 +1,80 @@
+// RUN: updraft-opt %s | updraft-opt | FileCheck %s
+// RUN: updraft-opt %s -mlir-print-op-generic | updraft-opt | FileCheck %s
+// RUN: updraft-opt %s -emit-bytecode | updraft-opt | FileCheck %s
+// RUN: updraft-opt %s -updraft-schedule -emit-bytecode | updraft-opt -o %t.bytecode.mlir
+// RUN: updraft-opt %s -updraft-schedule -o %t.text.mlir
+// RUN: diff %t.text.mlir %t.bytecode.mlir
+
+// Products, transposes, matrices of other shapes, and forms for shapes.
+
+// CHECK-LABEL: updraft.variants vectors {
+// CHECK-NEXT:    updraft.rule @R compute f32 fast {
+// CHECK:       } matrices {
+// CHECK-NEXT:    updraft.rule @R_wide compute f32 matrix shapes wide fast {
+// CHECK:           %[[T:.*]] = updraft.transpose %grad : f32
+// CHECK:           %[[GRAM:.*]] = updraft.product symmetric %grad, %[[T]] : f32
+// CHECK:           %[[Y:.*]] = updraft.product %[[GRAM]], %grad {note = "x"} : f32
+// CHECK:           updraft.next %[[Y]] : f32
+// CHECK:         updraft.rule @R_square_tall compute f32 matrix shapes square|tall fast {
+updraft.variants vectors {
+  updraft.rule @R compute f32 fast {
+    %0 = updraft.param stored f32 : f32
+    %1 = updraft.grad stored f32 : f32
+    updraft.next %1 : f32
+  }
+} matrices {
+  updraft.rule @R_wide compute f32 matrix shapes wide fast {
+    %0 = updraft.param stored f32 : f32
+    %1 = updraft.grad stored f32 : f32
+    %2 = updraft.transpose %1 : f32
+    %3 = updraft.product symmetric %1, %2 : f32
+    %4 = updraft.product %3, %1 {note = "x"} : f32
+    updraft.next %4 : f32
+  }
+  updraft.rule @R_square_tall compute f32 matrix shapes tall|square fast {
+    %0 = updraft.param stored f32 : f32
+    %1 = updraft.grad stored f32 : f32
+    updraft.next %1 : f32
+  }
+}
+
+// CHECK-LABEL: updraft.variants vectors {
+// CHECK-NEXT:  } matrices {
+// CHECK-NEXT:    updraft.rule @M_square compute f64 matrix shapes square {
+// CHECK:         updraft.rule @M_square_wide_tall compute f64 matrix shapes wide|tall {
+updraft.variants vectors {} matrices {
+  updraft.rule @M_square compute f64 matrix shapes square {
+    %0 = updraft.param stored f64 : f64
+    %1 = updraft.grad stored f64 : f64
+    updraft.next %1 : f64
+  }
+  updraft.rule @M_square_wide_tall compute f64 matrix shapes wide|tall {
+    %0 = updraft.param stored f64 : f64
+    %1 = updraft.grad stored f64 : f64
+    updraft.next %0 : f64
+  }
+}
+
+// CHECK-LABEL: updraft.plan @Plan compute f32 matrix shapes wide|square {
+// CHECK:         %[[GRAM:.*]] = updraft.multiply symmetric %param, %param transposed : <f32>, <f32> -> <f32, rows_by_rows>
+// CHECK:         %[[MADE:.*]] = updraft.sweep over rows_by_rows reads(%[[GRAM]] : !updraft.stream<f32, rows_by_rows>)
+// CHECK-SAME:      -> !updraft.stream<f32, rows_by_rows> {
+// CHECK:         %[[Y:.*]] = updraft.multiply %[[MADE]] transposed, %param {note = "y"} : <f32, rows_by_rows>, <f32> -> <f32>
+// CHECK:         updraft.multiply %param transposed, %[[Y]] : <f32>, <f32> -> <f32, columns_by_columns>
+updraft.plan @Plan compute f32 matrix shapes wide|square {
+  %0 = updraft.stream "param" : <f32>
+  %1 = updraft.stream "grad" : <f32>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  %2 = updraft.multiply symmetric %0, %0 transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %3 = updraft.sweep over rows_by_rows reads(%2 : !updraft.stream<f32, rows_by_rows>) -> !updraft.stream<f32, rows_by_rows> {
+  ^bb0(%arg0: f32):
+    updraft.store make(%arg0 : f32)
+  }
+  %4 = updraft.multiply %3 transposed, %0 {note = "y"} : <f32, rows_by_rows>, <f32> -> <f32>
+  %5 = updraft.multiply %0 transposed, %4 : <f32>, <f32> -> <f32, columns_by_columns>
+}

@@ -1,0 +1,165 @@
+// RUN: updraft-opt %s -updraft-orient-products -split-input-file | FileCheck %s
+
+// A rule that computes with the transposed gradient, as for tall matrices. Afterwards it computes
+// with the gradient, and the transposes that remain are operands of products.
+// CHECK-LABEL: updraft.rule @Tall
+// CHECK:         %[[T:.*]] = updraft.transpose %grad : f32
+// CHECK-NEXT:    %[[GRAM:.*]] = updraft.product symmetric %[[T]], %grad : f32
+// CHECK-NEXT:    %[[P:.*]] = updraft.product %grad, %[[GRAM]] : f32
+// CHECK-NEXT:    %[[S:.*]] = arith.addf %grad, %[[P]] : f32
+// CHECK-NEXT:    updraft.next %[[S]] : f32
+updraft.rule @Tall compute f32 matrix shapes tall {
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %x = updraft.transpose %grad : f32
+  %t = updraft.transpose %x : f32
+  %gram = updraft.product %x, %t : f32
+  %y = updraft.product %gram, %x : f32
+  %s = arith.addf %x, %y : f32
+  %r = updraft.transpose %s : f32
+  updraft.next %r : f32
+}
+
+// -----
+
+// Products are symmetric if they are of a matrix and its transpose, or of a symmetric matrix and
+// itself. Arithmetic on symmetric matrices and scalars is symmetric. A product of two symmetric
+// matrices isn't, and neither is one with values of rows.
+// CHECK-LABEL: updraft.rule @Symmetric
+// CHECK:         %[[T:.*]] = updraft.transpose %grad
+// CHECK:         %[[A:.*]] = updraft.product symmetric %grad, %[[T]]
+// CHECK:         %[[B:.*]] = updraft.product symmetric %[[A]], %[[A]]
+// CHECK:         %[[C:.*]] = updraft.product %[[A]], %[[B]]
+// CHECK:         %[[D:.*]] = arith.mulf %[[B]], %{{.*}}
+// CHECK:         %[[E:.*]] = arith.addf %[[A]], %[[D]]
+// CHECK:         %[[F:.*]] = updraft.product symmetric %[[E]], %[[E]]
+// CHECK:         %[[G:.*]] = arith.mulf %[[E]], %{{.*}}
+// CHECK:         %[[H:.*]] = updraft.product %[[G]], %[[G]]
+// CHECK:         %[[I:.*]] = updraft.product symmetric %[[T]], %grad
+// CHECK:         %[[J:.*]] = updraft.product symmetric %[[A]], %[[F]]
+updraft.rule @Symmetric compute f32 matrix {
+  %lr = updraft.hyper "lr" = 1.0e-3
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %t = updraft.transpose %grad : f32
+  %n = updraft.reduce sum %grad over row : f32
+  %r = arith.truncf %n : f64 to f32
+  %k = arith.truncf %lr : f64 to f32
+  %a = updraft.product %grad, %t : f32
+  %b = updraft.product %a, %a : f32
+  %c = updraft.product %a, %b : f32
+  %d = arith.mulf %b, %k : f32
+  %e = arith.addf %a, %d : f32
+  %f = updraft.product %e, %e : f32
+  %g = arith.mulf %e, %r : f32
+  %h = updraft.product %g, %g : f32
+  %i = updraft.product %t, %grad : f32
+  %j = updraft.product symmetric %a, %f : f32
+  %x0 = arith.addf %c, %h : f32
+  %x1 = arith.addf %x0, %j : f32
+  %x2 = updraft.product %x1, %grad : f32
+  %x3 = updraft.product %x2, %i : f32
+  updraft.next %x3 : f32
+}
+
+// -----
+
+// The transpose of a symmetric matrix is the matrix.
+// CHECK-LABEL: updraft.rule @OfSymmetric
+// CHECK:         %[[A:.*]] = updraft.product symmetric %grad, %{{.*}}
+// CHECK-NEXT:    %[[Y:.*]] = updraft.product %[[A]], %grad
+// CHECK-NEXT:    updraft.next %[[Y]]
+updraft.rule @OfSymmetric compute f32 matrix {
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %t = updraft.transpose %grad : f32
+  %a = updraft.product %grad, %t : f32
+  %at = updraft.transpose %a : f32
+  %y = updraft.product %at, %grad : f32
+  updraft.next %y : f32
+}
+
+// -----
+
+// A product of transposed matrices is the transpose of the product of the others.
+// CHECK-LABEL: updraft.rule @OfTransposed
+// CHECK:         %[[T:.*]] = updraft.transpose %grad
+// CHECK:         %[[A:.*]] = updraft.product %[[T]], %param
+// CHECK:         %[[AT:.*]] = updraft.transpose %[[A]]
+// CHECK:         %[[B:.*]] = updraft.product %grad, %[[AT]]
+// CHECK:         updraft.next %[[B]]
+updraft.rule @OfTransposed compute f32 matrix {
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %t = updraft.transpose %grad : f32
+  %a = updraft.product %t, %param : f32
+  %b = updraft.product %a, %t : f32
+  %y = updraft.transpose %b : f32
+  updraft.next %y : f32
+}
+
+// -----
+
+// Arithmetic can't read a matrix with rows and columns exchanged. The product is computed again
+// with its operands exchanged.
+// CHECK-LABEL: updraft.rule @Elementwise
+// CHECK-DAG:     %[[PT:.*]] = updraft.transpose %param
+// CHECK-DAG:     %[[GT:.*]] = updraft.transpose %grad
+// CHECK-DAG:     %[[A:.*]] = updraft.product %grad, %[[PT]]
+// CHECK-DAG:     %[[B:.*]] = updraft.product %param, %[[GT]]
+// CHECK:         %[[S:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK:         %[[Y:.*]] = updraft.product %[[S]], %grad
+updraft.rule @Elementwise compute f32 matrix {
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %t = updraft.transpose %param : f32
+  %a = updraft.product %grad, %t : f32
+  %at = updraft.transpose %a : f32
+  %s = arith.addf %a, %at : f32
+  %y = updraft.product %s, %grad : f32
+  updraft.next %y : f32
+}
+
+// -----
+
+// A random number belongs to an element of the parameter. Its transpose is read by a product.
+// CHECK-LABEL: updraft.rule @Random
+// CHECK:         %[[R:.*]] = arith.sitofp
+// CHECK:         %[[RT:.*]] = updraft.transpose %[[R]]
+// CHECK:         updraft.product %grad, %[[RT]]
+updraft.rule @Random compute f32 matrix {
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %i = updraft.random 0
+  %r = arith.sitofp %i : i64 to f32
+  %t = updraft.transpose %r : f32
+  %a = updraft.product %grad, %t : f32
+  %y = updraft.product %a, %grad : f32
+  updraft.next %y : f32
+}
+
+// -----
+
+// Both forms of a rule, also without one for vectors.
+// CHECK-LABEL: updraft.rule @Forms_wide
+// CHECK:         updraft.product symmetric
+// CHECK-LABEL: updraft.rule @Forms_wide_square_tall
+// CHECK:         updraft.product symmetric
+updraft.variants vectors {} matrices {
+  updraft.rule @Forms_wide compute f32 matrix shapes wide {
+    %param = updraft.param stored f32 : f32
+    %grad = updraft.grad stored f32 : f32
+    %t = updraft.transpose %grad : f32
+    %a = updraft.product %grad, %t : f32
+    %y = updraft.product %a, %grad : f32
+    updraft.next %y : f32
+  }
+  updraft.rule @Forms_wide_square_tall compute f32 matrix shapes square|tall {
+    %param = updraft.param stored f32 : f32
+    %grad = updraft.grad stored f32 : f32
+    %t = updraft.transpose %grad : f32
+    %a = updraft.product %t, %grad : f32
+    %y = updraft.product %grad, %a : f32
+    updraft.next %y : f32
+  }
+}

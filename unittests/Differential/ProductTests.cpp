@@ -1,0 +1,146 @@
+//===- ProductTests.cpp - Products of matrices, through the C API -----------------------------===//
+// Rules that multiply matrices, over tensors of many shapes and batches. Parameters and states must
+// be bitwise equal to the interpreter's, for any number of threads and any CPU.
+
+#include "GroupRun.h"
+
+#include "updraft/Target/CPUTarget.h"
+
+using namespace updraft;
+using namespace updraft::differential;
+
+namespace {
+
+struct ProductCase {
+  const char *name;
+  const char *update; // of a rule R with the state `m`
+};
+
+void PrintTo(const ProductCase &productCase, std::ostream *out) { *out << productCase.name; }
+
+const ProductCase cases[] = {
+    {"Gram", R"(
+    let g = if matrix then gram(grad) @ param else grad
+    next m = m + g
+    next param = param - lr * g)"},
+    {"Columns", R"(
+    let g = if matrix then param @ gram(transpose(grad)) else grad
+    next m = lerp(m, g, 0.5)
+    next param = param - lr * m)"},
+    {"Orthogonalized", R"(
+    let d = lerp(m, grad, 0.9)
+    let unit = if matrix then d / (batch_norm(d) + 1e-7) else d
+    let o = if matrix then newton_schulz(unit, [(3.4445, -4.775, 2.0315), (2, -1.5, 0.5)]) else d
+    next m = d
+    next param = param * (1 - lr) - lr * (if matrix then sqrt(max(rows(), columns())) else 1) * o)"},
+    {"SymmetricOfOthers", R"(
+    let a = if matrix then symmetric_product(param, transpose(grad)) else 1
+    let b = if matrix then (a @ a) @ param + grad else grad
+    next m = b
+    next param = lerp(param, b, lr))"},
+    {"Rows", R"(
+    let g = if matrix then grad @ transpose(param) else 0
+    let scale = if matrix then 1 / (row_sum(abs(g)) + 1) else 1
+    next m = m + scale * grad
+    next param = if matrix then param - lr * g @ (scale * grad) else param)"},
+    {"ColumnsOfSquares", R"(
+    let g = if matrix then transpose(grad) @ grad else 1
+    let scale = if matrix then column_sum(abs(g)) + batch_max(g) else 1
+    let all = if matrix then sum(g) + mean(transpose(param) @ grad) else 0
+    next m = m + grad / (scale + 1)
+    next param = param - lr * (grad + all * 1e-3))"},
+    {"Transposed", R"(
+    let t = if matrix then transpose(grad) else grad
+    let n = norm(t) + max(abs(t)) + dot(t, t)
+    let g = if matrix then transpose(2 * t / (n + 1)) + batch_norm(t) else t
+    next m = m + g
+    next param = param - lr * g)"},
+    {"Elementwise", R"(
+    let p = if matrix then grad @ transpose(param) else 0
+    let q = if matrix then (p - transpose(p)) / (max(abs(p)) + 1) else 0
+    let g = if matrix then q @ grad else grad
+    next m = lerp(m, g, 0.5)
+    next param = param - lr * g)"},
+    {"Reduced", R"(
+    let p = if matrix then grad @ transpose(param) else 0
+    let q = if matrix then transpose(grad) @ param else 0
+    let n = if matrix then rms(p) + mean(abs(q)) + batch_mean(p * p) + batch_max(abs(q)) else 1
+    let g = if matrix then (grad - row_mean(p) - column_mean(q)) / (n + 1) else grad
+    next m = m + g
+    next param = param - lr * g)"},
+    {"Group", R"(
+    let n = group_norm(grad)
+    let o = if matrix then (grad @ transpose(grad)) @ grad else grad
+    let all = group_norm(o)
+    next m = o / (all + n)
+    next param = param - lr * o / all)"},
+};
+
+class Products : public testing::TestWithParam<ProductCase> {};
+
+RuleCase caseOf(const ProductCase &productCase) {
+  RuleCase ruleCase;
+  ruleCase.filename = "products.upd";
+  ruleCase.source = std::string("fn group_norm(x) = sqrt(group_sum(x * x)) + 1e-6\n"
+                                "rule R(lr = 0.1) {\n  state m = 0\n  update(param, grad) {") +
+                    productCase.update + "\n  }\n}\n";
+  return ruleCase;
+}
+
+const Shapes shapes = {{7},          {1, 1},  {1, 9},   {9, 1},    {5, 5},
+                       {13, 33},     {70, 3}, {64, 64}, {3, 8, 5}, {2, 33, 33},
+                       {2, 2, 3, 4}, {0, 4},  {4, 0},   {0, 2, 2}, {100, 131}};
+
+TEST_P(Products, StepAsInterpreted) {
+  for (int32_t threads : {1, 3})
+    for (StorageType dtype : {StorageType::F32, StorageType::BF16, StorageType::F64}) {
+      RuleCase ruleCase = caseOf(GetParam());
+      ruleCase.storage = {{"param", dtype}, {"grad", dtype}};
+      SCOPED_TRACE(describe(ruleCase) + " on " + std::to_string(threads) + " threads");
+      GroupRun run;
+      ASSERT_NO_FATAL_FAILURE(run.make(ruleCase, shapes, threads));
+      for (int step = 1; step <= 3; ++step)
+        ASSERT_NO_FATAL_FAILURE(run.step(step));
+    }
+}
+
+// Large enough for several threads and blocks of the depth.
+TEST_P(Products, StepAsInterpretedOnSeveralThreads) {
+  RuleCase ruleCase = caseOf(GetParam());
+  GroupRun run;
+  ASSERT_NO_FATAL_FAILURE(run.make(ruleCase, {{150, 400}, {400, 150}, {170, 170}}, 4));
+  for (int step = 1; step <= 2; ++step)
+    ASSERT_NO_FATAL_FAILURE(run.step(step));
+}
+
+// A step has memory for the threads that there were when it was prepared.
+TEST_P(Products, StepAsInterpretedIfThreadsComeOrGo) {
+  RuleCase ruleCase = caseOf(GetParam());
+  GroupRun run;
+  ASSERT_NO_FATAL_FAILURE(
+      run.make(ruleCase, {{100, 260}, {60, 60}, {33, 70}, {260, 100}, {20, 30}}, 2));
+  ASSERT_NO_FATAL_FAILURE(run.step(1, 7));
+  ASSERT_NO_FATAL_FAILURE(run.step(2, 1));
+}
+
+TEST_P(Products, StepAsInterpretedOnOtherCPUs) {
+  for (const char *target : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    llvm::Expected<CPUTarget> cpu = CPUTarget::named(target);
+    ASSERT_TRUE(bool(cpu));
+    if (llvm::StringRef(CPUTarget::host().triple).take_front(3) !=
+            llvm::StringRef(cpu->triple).take_front(3) ||
+        cpu->vectorBits > CPUTarget::host().vectorBits)
+      continue;
+    RuleCase ruleCase = caseOf(GetParam());
+    ruleCase.target = target;
+    SCOPED_TRACE(target);
+    GroupRun run;
+    ASSERT_NO_FATAL_FAILURE(run.make(ruleCase, shapes, 2));
+    ASSERT_NO_FATAL_FAILURE(run.step(1));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Products, testing::ValuesIn(cases),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+} // namespace
