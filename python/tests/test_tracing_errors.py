@@ -271,7 +271,6 @@ def r(param, grad):
     [
         ("param // 2", "//", "write `updraft.lang.floor(a / b)`"),
         ("2 % param", "%", "write `a - b * updraft.lang.floor(a / b)`"),
-        ("param @ grad", "@", "a rule computes with elements"),
         ("param ^ 2", "^", "a power is written `**`"),
     ],
 )

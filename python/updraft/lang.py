@@ -322,14 +322,29 @@ def group_size() -> Value:
 # Functions of matrices, for parameters for which `matrix` is true.
 
 
-def rows() -> Value:
-    """The number of rows of a matrix."""
-    return _call("rows")
+def rows(x: Operand | None = None) -> Value:
+    """The number of rows of the parameter, or of a matrix."""
+    return _call("rows") if x is None else _call("rows", x)
 
 
-def columns() -> Value:
-    """The number of columns of a matrix."""
-    return _call("columns")
+def columns(x: Operand | None = None) -> Value:
+    """The number of columns of the parameter, or of a matrix."""
+    return _call("columns") if x is None else _call("columns", x)
+
+
+def transpose(x: Operand) -> Value:
+    """The transpose of a matrix, in each batch; also `x.T`."""
+    return _call("transpose", x)
+
+
+def gram(x: Operand) -> Value:
+    """The product of a matrix and its transpose, `x @ x.T`: rows x rows."""
+    return _call("gram", x)
+
+
+def symmetric_product(x: Operand, y: Operand) -> Value:
+    """A product that is symmetric by definition: those above the diagonal equal those below it."""
+    return _call("symmetric_product", x, y)
 
 
 def row_sum(x: Operand) -> Value:

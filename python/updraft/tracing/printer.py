@@ -19,16 +19,25 @@ _PRECEDENCE = {
     "-": _SUM,
     "*": _PRODUCT,
     "/": _PRODUCT,
+    "@": _PRODUCT,
     "^": _POWER,
 }
 # Names of values that no variable names.
-_WORDS = {"+": "total", "-": "difference", "*": "product", "/": "quotient", "^": "power"}
+_WORDS = {
+    "+": "total",
+    "-": "difference",
+    "*": "product",
+    "/": "quotient",
+    "@": "product",
+    "^": "power",
+}
 
 # Deeper expressions get intermediate names; the language allows 64 levels.
 _MAX_DEPTH = 24
 # The compiler refuses longer texts.
 _MAX_TEXT = 1 << 16
 
+_PRODUCTS = frozenset({"@", "gram", "symmetric_product", "transpose"})
 # Values that exist only for matrices, or only for vectors.
 _MATRIX, _VECTOR = 1, 2
 
@@ -63,6 +72,8 @@ def _needs(value: Value, trace: Trace, known: dict[Value, int]) -> int:
         state = trace.states.get(value.text)
         return 0 if state is None or state.when is None else _side(state.when)
     if value.kind == "call" and value.text.startswith(("row", "column", "batch")):
+        return _MATRIX
+    if value.kind in ("binary", "call") and value.text in _PRODUCTS:
         return _MATRIX
     if value.kind == "if":
         condition, then, other = value.operands

@@ -22,6 +22,7 @@ _NUMPY_OPERATORS = {
     "less_equal": ("<=", "<="),
     "logical_and": ("&&", "&"),
     "logical_or": ("||", "|"),
+    "matmul": ("@", "@"),
     "multiply": ("*", "*"),
     "not_equal": ("!=", "!="),
     "power": ("^", "**"),
@@ -38,7 +39,6 @@ _order = itertools.count()
 _INSTEAD = {
     "//": "; write `updraft.lang.floor(a / b)`",
     "%": "; write `a - b * updraft.lang.floor(a / b)`",
-    "@": "; a rule computes with elements",
     "^": "; a power is written `**`",
 }
 
@@ -122,6 +122,17 @@ class Value:
 
     def __rmul__(self, other: Any) -> "Value":
         return binary("*", other, self)
+
+    def __matmul__(self, other: Any) -> "Value":
+        return binary("@", self, other)
+
+    def __rmatmul__(self, other: Any) -> "Value":
+        return binary("@", other, self)
+
+    @property
+    def T(self) -> "Value":  # noqa: N802
+        """The transpose of a matrix, in each batch."""
+        return record("call", "transpose", (self,))
 
     def __truediv__(self, other: Any) -> "Value":
         return binary("/", self, other)
@@ -232,12 +243,6 @@ class Value:
 
     def __rmod__(self, other: Any) -> "Value":
         self._unknown("%")
-
-    def __matmul__(self, other: Any) -> "Value":
-        self._unknown("@")
-
-    def __rmatmul__(self, other: Any) -> "Value":
-        self._unknown("@")
 
     def __xor__(self, other: Any) -> "Value":
         self._unknown("^")
