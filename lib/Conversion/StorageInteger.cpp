@@ -3,7 +3,7 @@
 
 #include "StorageTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
@@ -30,8 +30,9 @@ public:
     replaceBy(0, arith::CmpFPredicate::UNO);
     replaceBy(-128, arith::CmpFPredicate::OLT);
     replaceBy(127, arith::CmpFPredicate::OGT);
+    Value rounded = math::RoundEvenOp::create(builder, loc, value);
     Value integer =
-        LLVM::LrintOp::create(builder, loc, withShapeOf(value, builder.getI32Type()), value);
+        arith::FPToSIOp::create(builder, loc, withShapeOf(value, builder.getI32Type()), rounded);
     return arith::TruncIOp::create(builder, loc, withShapeOf(value, builder.getI8Type()), integer);
   }
 };

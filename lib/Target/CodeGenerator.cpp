@@ -4,6 +4,7 @@
 #include "updraft/Target/CodeGenerator.h"
 
 #include "OptimizeModule.h"
+#include "RunPasses.h"
 #include "TargetMachine.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -56,9 +57,12 @@ public:
     return emitter;
   }
 
-  llvm::SmallVector<char, 0> emit(llvm::Module &module) {
-    passes.run(module);
-    return std::exchange(object, {});
+  llvm::Expected<llvm::SmallVector<char, 0>> emit(llvm::Module &module) {
+    llvm::Error error = runPasses(passes, module);
+    llvm::SmallVector<char, 0> emitted = std::exchange(object, {});
+    if (error)
+      return error;
+    return emitted;
   }
 
 private:
@@ -160,7 +164,8 @@ llvm::Expected<std::string> CodeGenerator::emitAssembly(llvm::Module &module) {
   if (llvm::Error error =
           addEmission(*machine, passes, stream, llvm::CodeGenFileType::AssemblyFile))
     return error;
-  passes.run(module);
+  if (llvm::Error error = runPasses(passes, module))
+    return error;
   return assembly.str().str();
 }
 

@@ -3,7 +3,9 @@
 #include "updraft/Target/PTXEmitter.h"
 
 #include "OptimizeModule.h"
+#include "RunPasses.h"
 #include "TargetMachine.h"
+#include "ZeroSigns.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -38,6 +40,7 @@ llvm::Expected<std::string> emitPTX(mlir::gpu::GPUModuleOp module, const GPUTarg
   llvmModule->setTargetTriple((*machine)->getTargetTriple());
   llvmModule->setDataLayout((*machine)->createDataLayout());
   optimizeModule(*llvmModule, **machine);
+  keepZeroSigns(*llvmModule);
 
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
@@ -45,7 +48,8 @@ llvm::Expected<std::string> emitPTX(mlir::gpu::GPUModuleOp module, const GPUTarg
   if ((*machine)->addPassesToEmitFile(passes, stream, /*DwoOut=*/nullptr,
                                       llvm::CodeGenFileType::AssemblyFile, /*DisableVerify=*/true))
     return llvm::createStringError("the target has no PTX emitter");
-  passes.run(*llvmModule);
+  if (llvm::Error error = runPasses(passes, *llvmModule))
+    return error;
   return text.str().str();
 }
 

@@ -29,6 +29,7 @@ updraft.plan @Bytes compute f32 {
 // CHECK:           arith.select %[[LOW]]
 // CHECK:           %[[HIGH:.*]] = arith.cmpf ogt
 // CHECK:           %[[V:.*]] = arith.select %[[HIGH]]
-// CHECK:           %[[I:.*]] = llvm.intr.lrint(%[[V]]) : (vector<4xf32>) -> vector<4xi32>
+// CHECK:           %[[R:.*]] = math.roundeven %[[V]] : vector<4xf32>
+// CHECK:           %[[I:.*]] = arith.fptosi %[[R]] : vector<4xf32> to vector<4xi32>
 // CHECK:           %[[B:.*]] = arith.trunci %[[I]] : vector<4xi32> to vector<4xi8>
 // CHECK:           updraft.write %[[B]], %{{.*}}[%{{.*}}] : vector<4xi8>, !updraft.elements<i8>, i64

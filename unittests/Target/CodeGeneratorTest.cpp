@@ -133,6 +133,24 @@ TEST_P(CodeGeneratorTest, RefusesInstructionsOutsideOfFunctions) {
   }
 }
 
+TEST_P(CodeGeneratorTest, ReturnsErrorsOfTheBackEnd) {
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+  llvm.func @assembly() -> i64 {
+    %value = llvm.inline_asm "nop", "={nosuch}" : () -> i64
+    llvm.return %value : i64
+  })",
+                                                        &context);
+  ASSERT_TRUE(module);
+  std::unique_ptr<CodeGenerator> generator = makeGenerator();
+  llvm::LLVMContext llvmContext;
+  auto translated = llvm::cantFail(generator->translate(*module, llvmContext));
+  auto object = generator->emitObject(*translated);
+  EXPECT_EQ(llvm::toString(object.takeError()),
+            "LLVM cannot generate code: couldn't allocate output register for constraint "
+            "'{nosuch}'");
+  EXPECT_EQ(objectOf(*generator, loopText), objectOf(*makeGenerator(), loopText));
+}
+
 INSTANTIATE_TEST_SUITE_P(NamedTargets, CodeGeneratorTest,
                          testing::Values("x86-64-v3", "x86-64-v4", "aarch64"),
                          [](const auto &info) {
