@@ -54,14 +54,12 @@ int64_t lastUsed(const CodeFolder::File &file) { return file.lastUsed / 1'000'00
 
 /// An open folder and its entries.
 struct DiskCache::Listing {
-  const CodeCache &cache;
   CodeFolder folder;
   std::vector<CodeFolder::File> files;
 };
 
 DiskCache::DiskCache(const std::string &folder, uint64_t maxBytes)
-    : rules(folder, ".upc", maxBytes),
-      kernels(files::CacheLocation{folder, maxBytes}.kernelFolder(), ".cubin", maxBytes) {}
+    : rules(folder, ".upc", maxBytes) {}
 
 DiskCache DiskCache::fromEnvironment() {
   const auto location = files::CacheLocation::fromEnvironment();
@@ -70,9 +68,7 @@ DiskCache DiskCache::fromEnvironment() {
 
 std::string DiskCache::whyUnused() const {
   std::string reason;
-  if (!rules.open(IfMissing::Fail, reason) || !reason.empty())
-    return reason;
-  kernels.open(IfMissing::Fail, reason);
+  rules.open(IfMissing::Fail, reason);
   return reason;
 }
 
@@ -85,52 +81,48 @@ void DiskCache::store(llvm::StringRef key, const CompiledRule &rule) const {
   rules.store(key, encode(rule));
 }
 
-/// Returns the rules, then the kernels.
-llvm::Expected<std::vector<DiskCache::Listing>> DiskCache::list() const {
-  std::vector<Listing> listings;
-  for (const CodeCache *cache : {&rules, &kernels}) {
-    std::string ignored; // whyUnused() returns it
-    auto opened = cache->open(IfMissing::Fail, ignored);
-    if (!opened)
-      continue;
-    int error = 0;
-    std::vector<CodeFolder::File> files = cache->files(*opened, error);
-    if (error != 0)
-      return makeError(UPD_IO_ERROR, "cannot read the cache folder `" + cache->folder() +
-                                         "`: " + llvm::sys::StrError(error));
-    listings.push_back({*cache, std::move(*opened), std::move(files)});
-  }
-  return listings;
+/// Returns nothing if the folder doesn't exist or is not used.
+llvm::Expected<std::optional<DiskCache::Listing>> DiskCache::list() const {
+  std::string ignored; // whyUnused() returns it
+  auto opened = rules.open(IfMissing::Fail, ignored);
+  if (!opened)
+    return std::nullopt;
+  int error = 0;
+  std::vector<CodeFolder::File> files = rules.files(*opened, error);
+  if (error != 0)
+    return makeError(UPD_IO_ERROR, "cannot read the cache folder `" + getFolder() +
+                                       "`: " + llvm::sys::StrError(error));
+  return Listing{std::move(*opened), std::move(files)};
 }
 
 llvm::Expected<std::vector<DiskCache::Entry>> DiskCache::entries() const {
-  auto listings = list();
-  if (!listings)
-    return listings.takeError();
+  auto listing = list();
+  if (!listing)
+    return listing.takeError();
   std::vector<Entry> result;
-  for (const Listing &listing : *listings)
-    for (const CodeFolder::File &file : listing.files) {
-      std::string rule = &listing.cache == &kernels
-                             ? "kernels"
-                             : ruleNameOf(listing.cache.read(listing.folder, file.name));
-      result.push_back({path::stem(file.name).str(), std::move(rule), file.bytes, lastUsed(file)});
-    }
+  if (!*listing)
+    return result;
+  for (const CodeFolder::File &file : (*listing)->files)
+    result.push_back({path::stem(file.name).str(),
+                      ruleNameOf(rules.read((*listing)->folder, file.name)), file.bytes,
+                      lastUsed(file)});
   return result;
 }
 
 llvm::Expected<unsigned> DiskCache::clear() const {
   if (std::string reason = whyUnused(); !reason.empty())
     return makeError(UPD_IO_ERROR, "the cache folder `" + getFolder() + "` is not used: " + reason);
-  auto listings = list();
-  if (!listings)
-    return listings.takeError();
+  auto listing = list();
+  if (!listing)
+    return listing.takeError();
   unsigned removed = 0;
-  for (const Listing &listing : *listings)
-    for (const CodeFolder::File &file : listing.files) {
-      if (int error = listing.folder.remove(file.name))
-        return makeError(UPD_IO_ERROR, "cannot remove `" + listing.cache.folder() + "/" +
-                                           file.name + "`: " + llvm::sys::StrError(error));
-      ++removed;
-    }
+  if (!*listing)
+    return removed;
+  for (const CodeFolder::File &file : (*listing)->files) {
+    if (int error = (*listing)->folder.remove(file.name))
+      return makeError(UPD_IO_ERROR, "cannot remove `" + getFolder() + "/" + file.name +
+                                         "`: " + llvm::sys::StrError(error));
+    ++removed;
+  }
   return removed;
 }

@@ -3,7 +3,6 @@
 #include "runtime/capi/Devices.h"
 
 #include "runtime/cuda/CudaDevice.h"
-#include "runtime/files/CacheLocation.h"
 #include "runtime/gpu/DeviceOptimizer.h"
 #include "runtime/kernels/EnginePTX.h"
 
@@ -11,9 +10,7 @@ using namespace updraft;
 using runtime::Status;
 
 static Status openCuda(int index, std::shared_ptr<cuda::CudaDevice> &device) {
-  const auto cache = files::CacheLocation::fromEnvironment();
-  return cuda::CudaDevice::open(
-      index, {cache.kernelFolder(), cache.maxBytes, std::string(gpu::enginePTX())}, device);
+  return cuda::CudaDevice::open(index, std::string(gpu::enginePTX()), device);
 }
 
 Status capi::findGPU(int index, GPU &gpu) {

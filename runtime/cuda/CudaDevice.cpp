@@ -89,7 +89,7 @@ private:
   std::map<std::string, NamedFunction, std::less<>> functions;
 };
 
-Status CudaDevice::open(int ordinal, const DeviceOptions &options,
+Status CudaDevice::open(int ordinal, const std::string &enginePtx,
                         std::shared_ptr<CudaDevice> &device) {
   const Driver *driver = nullptr;
   if (Status status = Driver::load(driver); !status.ok())
@@ -102,13 +102,13 @@ Status CudaDevice::open(int ordinal, const DeviceOptions &options,
     device = found->second;
     return {};
   }
-  if (Status status = make(*driver, ordinal, options, device); !status.ok())
+  if (Status status = make(*driver, ordinal, enginePtx, device); !status.ok())
     return status;
   opened.emplace(ordinal, device);
   return {};
 }
 
-Status CudaDevice::make(const Driver &driver, int ordinal, const DeviceOptions &options,
+Status CudaDevice::make(const Driver &driver, int ordinal, const std::string &enginePtx,
                         std::shared_ptr<CudaDevice> &device) {
   if (ordinal < 0 || ordinal >= driver.devices())
     return invalidArgument(
@@ -122,13 +122,13 @@ Status CudaDevice::make(const Driver &driver, int ordinal, const DeviceOptions &
   if (!status.ok())
     return status;
   std::shared_ptr<CudaDevice> made(new CudaDevice(driver, number));
-  if (status = made->start(options); !status.ok())
+  if (status = made->start(enginePtx); !status.ok())
     return status;
   device = std::move(made);
   return {};
 }
 
-Status CudaDevice::start(const DeviceOptions &options) {
+Status CudaDevice::start(const std::string &engine) {
   char text[256] = {};
   int processors = 0, threads = 0;
   Result result = driver.deviceGetName(text, sizeof(text) - 1, number);
@@ -149,10 +149,8 @@ Status CudaDevice::start(const DeviceOptions &options) {
     return status;
   }
   blocks = std::max<int64_t>(1, int64_t(processors) * (threads / UPD_GPU_THREADS));
-  enginePtx = options.enginePtx;
+  enginePtx = engine;
   staging = std::make_unique<StagingMemory>(driver);
-  code = std::make_unique<ModuleCache>(
-      driver, target, files::CodeCache(options.cacheFolder, ".cubin", options.cacheBytes));
   return {};
 }
 
@@ -289,7 +287,7 @@ Status CudaDevice::loadPtx(const std::string &ptx, std::shared_ptr<gpu::Module> 
     Scope scope(*this);
     if (Status status = scope.status(); !status.ok())
       return status;
-    if (Status status = code->load(ptx, image); !status.ok())
+    if (Status status = LoadedImage::load(driver, target, ptx, image); !status.ok())
       return status;
   }
   auto loaded = std::make_shared<CudaModule>(shared_from_this(), std::move(image));

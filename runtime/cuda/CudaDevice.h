@@ -4,7 +4,7 @@
 #define UPDRAFT_RUNTIME_CUDA_CUDADEVICE_H
 
 #include "runtime/cuda/Driver.h"
-#include "runtime/cuda/ModuleCache.h"
+#include "runtime/cuda/LoadedImage.h"
 #include "runtime/cuda/StagingMemory.h"
 #include "runtime/gpu/Device.h"
 
@@ -12,15 +12,6 @@
 #include <mutex>
 
 namespace updraft::cuda {
-
-struct DeviceOptions {
-  /// The folder for cubins between processes: `gpu` in the folder of compiled rules. Empty: no disk
-  /// cache.
-  std::string cacheFolder;
-  uint64_t cacheBytes = 0;
-  /// PTX of the kernels in runtime/kernels/EngineKernels.h.
-  std::string enginePtx;
-};
 
 /// A CUDA device, in its primary context, which torch and the CUDA runtime use too. The calling
 /// thread's current context doesn't change, and captures of other streams aren't disturbed. On a
@@ -30,12 +21,13 @@ struct DeviceOptions {
 class CudaDevice : public gpu::Device, public std::enable_shared_from_this<CudaDevice> {
 public:
   /// Opens the device with that number among those that CUDA_VISIBLE_DEVICES allows. There is one
-  /// object per device, which lives as long as the process and has the options of the first call.
-  /// UPD_UNSUPPORTED: as from Driver::load. UPD_INVALID_ARGUMENT: the device doesn't exist.
-  static runtime::Status open(int ordinal, const DeviceOptions &options,
+  /// object per device, which lives as long as the process and has the first call's `enginePtx`:
+  /// the kernels in runtime/kernels/EngineKernels.h. UPD_UNSUPPORTED: as from Driver::load.
+  /// UPD_INVALID_ARGUMENT: the device doesn't exist.
+  static runtime::Status open(int ordinal, const std::string &enginePtx,
                               std::shared_ptr<CudaDevice> &device);
   /// Creates a separate object for a device. The driver must outlive it.
-  static runtime::Status make(const Driver &driver, int ordinal, const DeviceOptions &options,
+  static runtime::Status make(const Driver &driver, int ordinal, const std::string &enginePtx,
                               std::shared_ptr<CudaDevice> &device);
   ~CudaDevice() override;
   CudaDevice(const CudaDevice &) = delete;
@@ -67,7 +59,7 @@ private:
   class CudaModule;
 
   CudaDevice(const Driver &driver, DeviceNumber number) : driver(driver), number(number) {}
-  runtime::Status start(const DeviceOptions &options);
+  runtime::Status start(const std::string &engine);
   runtime::Status loadPtx(const std::string &ptx, std::shared_ptr<gpu::Module> &module);
   /// Fails if the stream is being captured.
   runtime::Status checkNotCaptured(Queue *stream, const std::string &what,
@@ -83,7 +75,6 @@ private:
   std::once_flag ownStreamMade;
   runtime::Status ownStreamStatus;
   Queue *queue = nullptr; ///< the device's own stream
-  std::unique_ptr<ModuleCache> code;
 
   std::mutex modulesMutex;
   std::map<std::string, std::weak_ptr<CudaModule>, std::less<>> modules; ///< by PTX

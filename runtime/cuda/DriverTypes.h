@@ -37,7 +37,6 @@ struct Image;    ///< CUmodule
 struct Function; ///< CUfunction
 struct Queue;    ///< CUstream
 struct Event;    ///< CUevent
-struct Link;     ///< CUlinkState
 
 /// CUdevice_attribute.
 enum Attribute : int {
@@ -47,9 +46,8 @@ enum Attribute : int {
   computeCapabilityMinor = 76
 };
 
-/// CUjit_option, CUjitInputType.
-enum LinkOption : int { errorLogBuffer = 5, errorLogBufferBytes = 6 };
-enum LinkInput : int { inputPtx = 1 };
+/// CUjit_option.
+enum JitOption : int { errorLogBuffer = 5, errorLogBufferBytes = 6 };
 
 /// CUstreamCaptureStatus, CUstreamCaptureMode.
 enum CaptureStatus : int { notCapturing = 0 };

@@ -16,9 +16,6 @@ struct CacheLocation {
   /// Reads UPDRAFT_CACHE_DIR and UPDRAFT_CACHE_MIB. The default is 256 MiB in the user's folder for
   /// caches.
   static CacheLocation fromEnvironment();
-
-  /// The part for code of GPUs.
-  std::string kernelFolder() const { return folder.empty() ? "" : folder + "/gpu"; }
 };
 
 } // namespace updraft::files

@@ -74,7 +74,8 @@ public:
     check(driver.eventCreate(&begin, 0), "cannot create an event");
     check(driver.eventCreate(&end, 0), "cannot create an event");
     const std::string ptx(touchPTX());
-    check(driver.moduleLoadData(&module, ptx.c_str()), "cannot load the limit's kernels");
+    check(driver.moduleLoadData(&module, ptx.c_str(), 0, nullptr, nullptr),
+          "cannot load the limit's kernels");
   }
   ~Gpu() override { driver.primaryContextRelease(device); }
 
@@ -210,12 +211,15 @@ void Gpu::touch(const std::vector<TouchedStream> &streams, int64_t elements, int
   const size_t written = streams.size() - 1;
   if (streams[0].written || written < 1 || written > 3)
     throw std::logic_error("no kernel for these streams");
-  const bool isMixed = streams.back().bytesPerElement != streams[0].bytesPerElement;
   for (size_t i = 0; i < streams.size(); ++i)
     arguments.data[i] = streams[i].data;
-  arguments.units = elements * streams[0].bytesPerElement / 16;
-  std::string kernel = isMixed ? "updraft_touch_mixed" : fmt::format("updraft_touch_{}", written);
-  if (shape == 1 && !isMixed)
+  const int first = streams[0].bytesPerElement, last = streams.back().bytesPerElement;
+  const int narrow = std::min(first, last);
+  arguments.units = elements * narrow / 16;
+  std::string kernel = fmt::format("updraft_touch_{}", written);
+  if (first != last) // param and grad have one width, and the two states another
+    kernel = fmt::format("updraft_touch_{}_by_{}", first / narrow, last / narrow);
+  else if (shape == 1)
     kernel += "_unrolled";
   const int64_t full = int64_t(processors) * (threadsOfProcessor / blockThreads);
   const int64_t all = (arguments.units + blockThreads - 1) / blockThreads;

@@ -38,9 +38,9 @@ protected:
     state->failing_call = call;
   }
 
-  std::shared_ptr<CudaDevice> makeDevice(const DeviceOptions &options = {}) {
+  std::shared_ptr<CudaDevice> makeDevice(const std::string &enginePtx = {}) {
     std::shared_ptr<CudaDevice> device;
-    EXPECT_EQ(CudaDevice::make(*driver, 0, options, device).message(), "");
+    EXPECT_EQ(CudaDevice::make(*driver, 0, enginePtx, device).message(), "");
     return device;
   }
 

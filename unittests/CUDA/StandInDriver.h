@@ -24,7 +24,7 @@ typedef struct stand_in {
   int64_t argument_count; /* of kernels, 8 bytes each */
 
   /* The current and the total numbers of objects. */
-  int64_t allocations, host_allocations, streams, events, links, modules, retained;
+  int64_t allocations, host_allocations, streams, events, modules, retained;
   int64_t copies, compilations, launches;
 
   /* The last launch. */

@@ -188,12 +188,6 @@ TEST_F(DiskCacheTest, SaysWhyItIsNotUsed) {
   EXPECT_EQ(takeStatus(removed.takeError()).second,
             ("the cache folder `" + folder + "` is not used: " + reason).str());
   ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
-  ASSERT_EQ(::mkdir(cache.getKernelFolder().c_str(), 0770), 0);
-  ASSERT_EQ(::chmod(cache.getKernelFolder().c_str(), 0770), 0);
-  EXPECT_EQ(cache.whyUnused(),
-            ("other users may write to `" + folder +
-             "/gpu` (mode 0770); use a folder that only you can write to, or `chmod go-w` this one")
-                .str());
   DiskCache file("/dev/null/cache", 1 << 20);
   EXPECT_EQ(file.whyUnused(), "`/dev/null` is not a folder");
   if (::geteuid() != 0)
@@ -317,25 +311,6 @@ TEST_F(DiskCacheTest, ListsAndClears) {
   ASSERT_TRUE(bool(removed));
   EXPECT_EQ(*removed, 3u);
   EXPECT_FALSE(cache.lookup("a"));
-}
-
-TEST_F(DiskCacheTest, ListsAndClearsKernels) {
-  DiskCache cache(folder.str().str(), 1 << 20);
-  cache.store("a", rule);
-  ASSERT_FALSE(llvm::sys::fs::create_directory(cache.getKernelFolder()));
-  const std::string kernels = cache.getKernelFolder() + "/k.cubin";
-  std::error_code error;
-  llvm::raw_fd_ostream(kernels, error) << "code";
-  auto entries = cache.entries();
-  ASSERT_TRUE(bool(entries));
-  ASSERT_EQ(entries->size(), 2u);
-  EXPECT_EQ((*entries)[1].key, "k");
-  EXPECT_EQ((*entries)[1].ruleName, "kernels");
-  EXPECT_EQ((*entries)[1].bytes, 4u);
-  auto removed = cache.clear();
-  ASSERT_TRUE(bool(removed));
-  EXPECT_EQ(*removed, 2u);
-  EXPECT_FALSE(llvm::sys::fs::exists(kernels));
 }
 
 TEST_F(DiskCacheTest, WritersAndReadersDoNotMeetHalfAnEntry) {

@@ -14,13 +14,12 @@
 
 namespace updraft {
 
-/// Keeps compiled rules in a CodeCache. A second folder holds machine code of GPU kernels, which
-/// the runtime stores. Only `entries` and `clear` can fail. Thread-safe.
+/// Keeps compiled rules in a CodeCache. Only `entries` and `clear` can fail. Thread-safe.
 class DiskCache {
 public:
   struct Entry {
     std::string key;      // the file's name, without the suffix
-    std::string ruleName; // "?" if the entry is damaged, "kernels" for a GPU's machine code
+    std::string ruleName; // "?" if the entry is damaged
     uint64_t bytes;
     int64_t lastUsed; // seconds since 1970
   };
@@ -35,17 +34,14 @@ public:
   static DiskCache fromEnvironment();
 
   const std::string &getFolder() const { return rules.folder(); }
-  /// The folder for machine code of GPU kernels; empty: none.
-  const std::string &getKernelFolder() const { return kernels.folder(); }
   uint64_t getMaxBytes() const { return rules.getMaxBytes(); }
-  /// Explains why an existing folder of rules or kernels is not used, and how to fix that; empty if
-  /// the folders are used.
+  /// Explains why an existing folder is not used, and how to fix that; empty if it is used.
   std::string whyUnused() const;
 
   std::optional<CompiledRule> lookup(llvm::StringRef key) const;
   void store(llvm::StringRef key, const CompiledRule &rule) const;
 
-  /// Lists the entries, then those of kernels, most recently used first.
+  /// Lists the entries, most recently used first.
   llvm::Expected<std::vector<Entry>> entries() const;
   /// Removes all entries and returns their number. Fails if the folder is not used.
   llvm::Expected<unsigned> clear() const;
@@ -53,9 +49,9 @@ public:
 private:
   struct Listing;
 
-  llvm::Expected<std::vector<Listing>> list() const;
+  llvm::Expected<std::optional<Listing>> list() const;
 
-  files::CodeCache rules, kernels;
+  files::CodeCache rules;
 };
 
 } // namespace updraft
