@@ -22,7 +22,7 @@ constexpr double fastUnitsPerStep = 16, bf16UnitsPerStep = 1;
 const std::vector<Approximation> &updraft::suite::approximations() {
   static const std::vector<Approximation> all = {
       {"x / y", "rule Quotient() { update(param, grad) { next param = param / grad } }",
-       [](float x, float y) { return double(x) / double(y); }, 2},
+       [](float x, float y) { return double(x) / double(y); }, 2.5},
       {"sqrt(x)", "rule Root() { update(param, grad) { next param = sqrt(param) } }",
        [](float x, float) { return std::sqrt(double(x)); }, 2},
       {"x / sqrt(y)",

@@ -43,7 +43,7 @@ std::vector<upd_tensor> Stepper::makeTensors(upd_dtype dtype, double scale) {
   memory.push_back(std::make_unique<Buffer>(device, static_cast<size_t>(bytes)));
   char *data = memory.back()->data();
   const std::vector<char> pattern =
-      randomValues(dtype, std::min<int64_t>(bytes / size, int64_t(1) << 24), scale, 1);
+      uniformValues(dtype, std::min<int64_t>(bytes / size, int64_t(1) << 24), scale, 1);
   for (int64_t done = 0; done < bytes; done += static_cast<int64_t>(pattern.size()))
     device.write(data + done, pattern.data(),
                  static_cast<size_t>(std::min<int64_t>(bytes - done, pattern.size())));

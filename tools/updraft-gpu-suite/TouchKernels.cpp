@@ -49,21 +49,32 @@ template <int written, int unrolled> static inline void touch(const TouchArgumen
   }
 }
 
-/// A read-only and a written stream of two bytes per element, and two written streams of four
-/// bytes.
-static inline void touchMixed(const TouchArguments &arguments) {
+/// Two streams of `outer` times `units` units, the first read-only, and two written ones of `inner`
+/// times as many.
+template <int outer, int inner> static inline void touchMixed(const TouchArguments &arguments) {
   const GLOBAL Unit *read = (const GLOBAL Unit *)arguments.data[0];
-  GLOBAL Unit *half = (GLOBAL Unit *)arguments.data[1];
-  GLOBAL Unit *a = (GLOBAL Unit *)arguments.data[2], *b = (GLOBAL Unit *)arguments.data[3];
-  const long stride = threads();
-  for (long i = firstOfThread(); i < arguments.units; i += stride) {
-    const Unit in = read[i] & arguments.zero, h = half[i];
-    const Unit a0 = a[2 * i], a1 = a[2 * i + 1], b0 = b[2 * i], b1 = b[2 * i + 1];
-    half[i] = h ^ in;
-    a[2 * i] = a0 ^ in;
-    a[2 * i + 1] = a1 ^ in;
-    b[2 * i] = b0 ^ in;
-    b[2 * i + 1] = b1 ^ in;
+  const unsigned zero = arguments.zero;
+  const long units = arguments.units, stride = threads();
+  for (long i = firstOfThread(); i < units; i += stride) {
+    Unit in[outer], values[outer], states[2][inner];
+#pragma unroll
+    for (int u = 0; u < outer; ++u) {
+      in[u] = read[i + u * units] & zero;
+      values[u] = ((GLOBAL Unit *)arguments.data[1])[i + u * units];
+    }
+#pragma unroll
+    for (int w = 0; w < 2; ++w)
+#pragma unroll
+      for (int u = 0; u < inner; ++u)
+        states[w][u] = ((GLOBAL Unit *)arguments.data[2 + w])[i + u * units];
+#pragma unroll
+    for (int u = 0; u < outer; ++u)
+      ((GLOBAL Unit *)arguments.data[1])[i + u * units] = values[u] ^ in[u];
+#pragma unroll
+    for (int w = 0; w < 2; ++w)
+#pragma unroll
+      for (int u = 0; u < inner; ++u)
+        ((GLOBAL Unit *)arguments.data[2 + w])[i + u * units] = states[w][u] ^ in[0];
   }
 }
 
@@ -73,5 +84,6 @@ KERNEL updraft_touch_3(TouchArguments arguments) { touch<3, 1>(arguments); }
 KERNEL updraft_touch_1_unrolled(TouchArguments arguments) { touch<1, 4>(arguments); }
 KERNEL updraft_touch_2_unrolled(TouchArguments arguments) { touch<2, 2>(arguments); }
 KERNEL updraft_touch_3_unrolled(TouchArguments arguments) { touch<3, 2>(arguments); }
-KERNEL updraft_touch_mixed(TouchArguments arguments) { touchMixed(arguments); }
+KERNEL updraft_touch_1_by_2(TouchArguments arguments) { touchMixed<1, 2>(arguments); }
+KERNEL updraft_touch_4_by_1(TouchArguments arguments) { touchMixed<4, 1>(arguments); }
 KERNEL updraft_touch_nothing(TouchArguments) {}

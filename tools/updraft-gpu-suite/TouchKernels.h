@@ -10,7 +10,7 @@
 namespace updraft::suite {
 
 /// `data[0]` is read, the others are written in place. Each stream has `units` units of 16 bytes.
-/// In touch_mixed, data[2] and data[3] have twice as many.
+/// In touch_M_by_N, the first two have M times `units`, and the last two N times.
 struct TouchArguments {
   void *data[4];
   long units;

@@ -91,32 +91,42 @@ std::vector<char> updraft::suite::randomBits(int64_t bytes, uint64_t seed) {
   return result;
 }
 
-std::vector<char> updraft::suite::randomValues(upd_dtype dtype, int64_t count, double scale,
-                                               uint64_t seed) {
+/// Calls value(random) for each number of a sequence that depends only on `seed`.
+template <typename Value>
+static std::vector<char> valuesBy(upd_dtype dtype, int64_t count, uint64_t seed, Value value) {
   const int64_t size = sizeOf(dtype);
   std::vector<char> bytes(static_cast<size_t>(count * size));
-  for (int64_t i = 0; i < count; ++i) {
-    const uint64_t random = mixed(seed * 0x100000001b3 + static_cast<uint64_t>(i));
-    double value = scale * (static_cast<double>(random >> 11) * 0x1p-52 - 1);
+  for (int64_t i = 0; i < count; ++i)
+    store(dtype, value(mixed(seed * 0x100000001b3 + static_cast<uint64_t>(i))),
+          bytes.data() + i * size);
+  return bytes;
+}
+
+/// A number in [-1, 1).
+static double uniform(uint64_t random) { return static_cast<double>(random >> 11) * 0x1p-52 - 1; }
+
+std::vector<char> updraft::suite::uniformValues(upd_dtype dtype, int64_t count, double scale,
+                                                uint64_t seed) {
+  return valuesBy(dtype, count, seed, [&](uint64_t random) { return scale * uniform(random); });
+}
+
+std::vector<char> updraft::suite::randomValues(upd_dtype dtype, int64_t count, double scale,
+                                               uint64_t seed) {
+  return valuesBy(dtype, count, seed, [&](uint64_t random) {
+    const double value = scale * uniform(random);
     switch (random & 63) {
     case 0:
-      value = 0;
-      break;
+      return 0.0;
     case 1:
-      value *= 0x1p-130; // denormal in f32
-      break;
+      return value * 0x1p-130; // denormal in f32
     case 2:
-      value *= 1000;
-      break;
+      return value * 1000;
     case 3:
-      value *= 0x1p-20;
-      break;
+      return value * 0x1p-20;
     default:
-      break;
+      return value;
     }
-    store(dtype, value, bytes.data() + i * size);
-  }
-  return bytes;
+  });
 }
 
 std::string updraft::suite::differenceOf(upd_dtype dtype, const std::vector<char> &cpu,

@@ -22,6 +22,9 @@ struct TensorShape {
 /// The size in bytes.
 int64_t sizeOf(upd_dtype dtype);
 
+/// Random numbers in [-scale, scale). They depend only on `seed`.
+std::vector<char> uniformValues(upd_dtype dtype, int64_t count, double scale, uint64_t seed);
+
 /// Random numbers of many magnitudes, including zeros and denormals. They depend only on `seed`.
 std::vector<char> randomValues(upd_dtype dtype, int64_t count, double scale, uint64_t seed);
 

@@ -124,10 +124,11 @@ private:
   }
 
   void runOne(const std::string &part) {
-    // The suite doesn't use or fill the user's cache, and a part that measures compilation starts
-    // with an empty one.
-    const char *cache = part == "compilation" ? "fresh-cache" : "cache";
-    setenv("UPDRAFT_CACHE_DIR", (folder / cache).c_str(), 1);
+    // The suite doesn't use or fill the user's caches, and a part that measures compilation starts
+    // with empty ones.
+    const fs::path caches = folder / (part == "compilation" ? "fresh" : "warm");
+    setenv("UPDRAFT_CACHE_DIR", (caches / "rules").c_str(), 1);
+    setenv("CUDA_CACHE_PATH", (caches / "driver").c_str(), 1);
     if (!noDevice.empty())
       return skip(part, noDevice);
     if (line.device == "emulator" && (part == "peers" || part == "sanitizer"))
