@@ -133,8 +133,9 @@ typedef struct upd_derived_record {
   uint32_t message; /* of the requirement that refuses other values */
 } upd_derived_record;
 
-/* A sweep uses the seed; or the plan is only for matrices with fewer rows than columns, with as
- * many, or with more. A plan for all matrices has none of the flags of shapes. */
+/* UPD_PLAN_RANDOM: a sweep uses the seed. The other flags limit a plan to matrices of some shapes:
+ * with fewer rows than columns (wide), with as many (square), or with more (tall). A plan for
+ * matrices of every shape has none of these three. */
 enum { UPD_PLAN_RANDOM = 1, UPD_PLAN_WIDE = 2, UPD_PLAN_SQUARE = 4, UPD_PLAN_TALL = 8 };
 
 /* A rule has one plan for all tensors, or plans for vectors, for matrices or for matrices of some

@@ -40,7 +40,7 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
     for (PlanOp plan : formsIn<PlanOp>(getOperation())) {
       if (hasRuleFunctions(plan))
         named = plan;
-      multiplies |= !plan.getBody().getOps<MultiplyOp>().empty();
+      multiplies |= plan.multiplies();
     }
     if (!multiplies)
       return;

@@ -93,8 +93,7 @@ llvm::Error Compilation::schedule() {
                        operationsOfFunction, operationsOfReduction);
     return makeError(UPD_COMPILE_ERROR, diagnostics.render());
   }
-  auto multiplies = [](PlanOp plan) { return !plan.getBody().getOps<MultiplyOp>().empty(); };
-  if (request.gpu && llvm::any_of(plans, multiplies))
+  if (request.gpu && llvm::any_of(plans, [](PlanOp plan) { return plan.multiplies(); }))
     return makeError(UPD_UNSUPPORTED, "rule `" + ruleName +
                                           "` multiplies matrices, which code for GPUs can't do "
                                           "yet; step these parameters on the CPU");

@@ -103,16 +103,23 @@ void explainSweep(SweepOp sweep, unsigned index, llvm::raw_ostream &os) {
                       roots == 1 ? "" : "s");
 }
 
-/// "rows" and "columns", for the matrix that a product reads or makes.
-std::pair<llvm::StringRef, llvm::StringRef> sidesOf(Value matrix, bool isTransposed) {
-  Extent over = isTransposed ? transposed(overOf(matrix)) : overOf(matrix);
-  return {isWithin(Extent::row, over) ? "rows" : "columns",
-          isWithin(Extent::column, over) ? "columns" : "rows"};
+struct Sides {
+  llvm::StringRef down, along; // each "rows" or "columns" of the parameter
+};
+
+Sides sidesOf(Extent matrix) {
+  return {isWithin(Extent::row, matrix) ? "rows" : "columns",
+          isWithin(Extent::column, matrix) ? "columns" : "rows"};
+}
+
+/// The sides of a factor of a product.
+Sides sidesOf(Value factor, bool isTransposed) {
+  return sidesOf(isTransposed ? transposed(overOf(factor)) : overOf(factor));
 }
 
 void explainProduct(MultiplyOp product, unsigned index, llvm::raw_ostream &os) {
-  auto [rows, columns] = sidesOf(product.getResult(), false);
-  llvm::StringRef depth = sidesOf(product.getLhs(), product.getLhsTransposed()).second;
+  auto [rows, columns] = sidesOf(overOf(product.getResult()));
+  llvm::StringRef depth = sidesOf(product.getLhs(), product.getLhsTransposed()).along;
   auto factor = [](Value matrix, bool isTransposed) {
     auto [down, along] = sidesOf(matrix, isTransposed);
     return (down + " x " + along + (isTransposed ? " (transposed)" : "")).str();
@@ -130,7 +137,7 @@ void explainProduct(MultiplyOp product, unsigned index, llvm::raw_ostream &os) {
 
 /// Prints the reason for several sweeps: the reductions that each of them waits for.
 void explainStages(PlanOp plan, ArrayRef<SweepOp> sweeps, llvm::raw_ostream &os) {
-  if (!plan.getBody().getOps<MultiplyOp>().empty())
+  if (plan.multiplies())
     os << "not fused: a product reads whole matrices, so what comes before and after it is in "
           "separate sweeps\n";
   if (sweeps.size() == 1)
@@ -160,12 +167,11 @@ void explainMatrices(PlanOp plan, llvm::raw_ostream &os) {
   if (matrices.empty())
     os << "temporaries of a parameter's size: none\n";
   for (auto &[type, numbers] : matrices) {
-    auto over = cast<StreamType>(type).getOver();
+    auto stream = cast<StreamType>(type);
+    auto [down, along] = sidesOf(stream.getOver());
     os << llvm::formatv("temporaries of {0} x {1}: {2} of {3}, for each parameter that is being "
                         "stepped\n",
-                        isWithin(Extent::row, over) ? "rows" : "columns",
-                        isWithin(Extent::column, over) ? "columns" : "rows", numbers.size(),
-                        typeName(cast<StreamType>(type).getStorage()));
+                        down, along, numbers.size(), typeName(stream.getStorage()));
   }
 }
 

@@ -44,7 +44,7 @@ mlir::Type elementType(mlir::Builder &builder, StorageType type) {
 /// Imports the rule for vectors or the rule for matrices.
 class RuleImporter {
 public:
-  /// `shapes` are those of the matrices that have no rule yet.
+  /// The rule is for matrices of some of `shapes`; for which of them, its choices by shape decide.
   RuleImporter(mlir::MLIRContext &context, const ResolvedRequest &request, StringRef numerics,
                bool isMatrix, MatrixShapes shapes, DiagnosticEngine &diagnostics)
       : builder(&context), request(request), isMatrix(isMatrix), diagnostics(diagnostics),

@@ -1,5 +1,4 @@
-//===- MatrixShapes.h - Shapes of matrices in arithmetic and products ----------------------*- C++
-//-*-===//
+//===- MatrixShapes.h - Shapes of matrices in arithmetic and products ---------------*- C++ -*-===//
 // The checker uses these functions before static conditions are known, and reports nothing where a
 // branch may be left out. The evaluator uses them again for the branches that are chosen.
 
@@ -25,7 +24,7 @@ std::optional<Extent> joinShapes(DiagnosticEngine &diagnostics, const Expr &expr
                                  llvm::StringRef op, llvm::ArrayRef<Extent> extents);
 
 /// Returns the extent of a product of matrices, `left @ right` or `symmetric_product(left, right)`.
-/// Returns nothing after reporting that they have no product.
+/// If they have no product, reports that and returns std::nullopt.
 std::optional<Extent> productShape(DiagnosticEngine &diagnostics, const Expr &expr,
                                    llvm::StringRef op, Extent left, Extent right, bool isSymmetric);
 

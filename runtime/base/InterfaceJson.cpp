@@ -45,7 +45,7 @@ private:
   ordered_json json = ordered_json::object();
 };
 
-/// Returns an array with jsonOf(arguments..., each) of a list.
+/// Returns an array of make(each), for each element of a list.
 template <typename List, typename Make> ordered_json arrayOf(const List &list, Make make) {
   auto array = ordered_json::array();
   for (const auto &each : list)

@@ -42,7 +42,7 @@ Status CpuOptimizer::createStates() {
   auto bytesOf = [&](size_t param, size_t state) {
     constexpr size_t scalarBytes = sizeof(double);
     return isScalar(interface().states[state].over) ? scalarBytes
-                                                    : alignedBytes(stateBytes(param, state));
+                                                    : StateArena::aligned(stateBytes(param, state));
   };
   size_t total = 0;
   auto count = [&](size_t slot, size_t bytes) {

@@ -11,7 +11,7 @@ using namespace updraft::runtime;
 size_t MatrixMemory::bytesOf(uint32_t stream, const TensorShape &shape) const {
   const auto [kind, dtype, over, state, scales] = plan.streams[stream];
   const size_t bytes = static_cast<size_t>(shape.count(over)) * sizeOf(dtype);
-  return (bytes + StateArena::alignment - 1) / StateArena::alignment * StateArena::alignment;
+  return StateArena::aligned(bytes);
 }
 
 size_t MatrixMemory::bytesOf(const TensorShape &shape) const {

@@ -23,7 +23,7 @@ public:
   /// Returns the bytes of the matrices of one tensor.
   size_t bytesOf(const TensorShape &shape) const;
   /// Makes room for the matrices of a tensor of `bytes`, and the operands of `threads`. Throws
-  /// std::bad_alloc if there is no memory.
+  /// std::bad_alloc if allocation fails.
   void reserve(size_t bytes, size_t threads);
   /// Calls set(stream, address) for each of the matrices of a tensor.
   template <typename Set> void place(const TensorShape &shape, Set set) const {

@@ -1,7 +1,7 @@
 //===- PlanProducts.cpp - Products of matrices in a plan --------------------------------------===//
 
 #include "runtime/base/DType.h"
-#include "runtime/base/FloatEnvironment.h"
+#include "runtime/base/PoolParts.h"
 #include "runtime/cpu/PlanRun.h"
 
 #include <algorithm>
@@ -84,33 +84,20 @@ void PlanRun::multiplyPart(const ProductInterface &product, size_t position, siz
   }
 }
 
-/// Multiplies matrices of all tensors of the window. Several threads share each product.
+/// Multiplies matrices of all tensors of the window. Several threads share each product, unless
+/// they all have windows of their own.
 void PlanRun::multiply(const Walk &walk, const ProductInterface &product) const {
   const auto [begin, end] = walk.tensors;
   int64_t operations = 0;
-  for (size_t position = begin; position < end; ++position)
+  for (size_t position = begin; position < end && !walk.isOwn; ++position)
     operations += operationsOf(product, position);
-  const upd_pool &pool = walk.step.pool;
-  const size_t threads =
-      walk.isOwn || operations < threadOperations
-          ? 1
-          : std::min(productThreads, static_cast<size_t>(operations / threadOperations + 1));
-  struct Job {
-    const PlanRun &run;
-    const Walk &walk;
-    const ProductInterface &product;
-    size_t parts;
-  } job{*this, walk, product, threads};
-  auto runPart = [](void *context, int32_t index) {
-    DefaultFloatEnvironment environment;
-    const Job &job = *static_cast<const Job *>(context);
-    const auto part = static_cast<size_t>(index);
-    for (size_t position = job.walk.tensors.begin; position < job.walk.tensors.end; ++position)
-      job.run.multiplyPart(job.product, position, part, job.parts, job.walk.memory->operands(part));
-  };
-  if (threads == 1)
-    return runPart(&job, 0);
-  pool.run(pool.pool, static_cast<int32_t>(threads), runPart, &job);
+  const size_t parts =
+      std::min(productThreads, static_cast<size_t>(operations / threadOperations + 1));
+  forParts(walk.step.pool, parts, 1, [&](size_t firstPart, size_t lastPart) {
+    for (size_t part = firstPart; part < lastPart; ++part)
+      for (size_t position = walk.tensors.begin; position < walk.tensors.end; ++position)
+        multiplyPart(product, position, part, parts, walk.memory->operands(part));
+  });
 }
 
 /// Returns the number of fused multiply-adds of a product of one tensor.
@@ -149,7 +136,7 @@ bool PlanRun::matricesOutliveSections() const {
   return false;
 }
 
-/// Makes the windows and the memory of the step. Throws std::bad_alloc if there is no memory.
+/// Makes the windows and the memory of the step. Throws std::bad_alloc if allocation fails.
 void PlanRun::reserveMatrices(const upd_pool &pool) {
   if (plan.products.empty())
     return;

@@ -29,8 +29,7 @@ void PlanTemporaries::allocate(const std::vector<TensorShape> &shapes) {
   size_t total = 0;
   auto take = [&](int64_t count, size_t elementBytes) {
     const size_t start = total;
-    const size_t bytes = static_cast<size_t>(count) * elementBytes;
-    total += (bytes + StateArena::alignment - 1) / StateArena::alignment * StateArena::alignment;
+    total += StateArena::aligned(static_cast<size_t>(count) * elementBytes);
     return start;
   };
   for (const TensorShape &shape : shapes) {

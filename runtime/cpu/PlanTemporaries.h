@@ -26,7 +26,7 @@ public:
   bool has(size_t index) const {
     return !withoutMatrices || !isMatrix(plan.temporaries()[index].over);
   }
-  /// Throws std::bad_alloc if there is no memory.
+  /// Throws std::bad_alloc if allocation fails.
   void allocate(const std::vector<TensorShape> &shapes);
 
   /// The values of temporary `index` of a tensor.

@@ -202,10 +202,6 @@ protected:
   QuantBlocks blocksOf(size_t param) const {
     return {params[param].shape, interface().plans[params[param].plan].tensors};
   }
-  /// Rounds the size of a state up, so that the next one is aligned.
-  static size_t alignedBytes(size_t bytes) {
-    return (bytes + StateArena::alignment - 1) / StateArena::alignment * StateArena::alignment;
-  }
   /// Whether all of the parameter's own states exist.
   bool hasStates(size_t param) const;
   /// Whether the parameter's class has states that aren't its group's.

@@ -318,7 +318,7 @@ Status Optimizer::collect(Loaded &loaded) {
       const size_t slot = slotOf(i, j);
       if (!holds(i, j) || !loaded.entries[slot])
         continue;
-      const size_t bytes = alignedBytes(stateBytes(i, j));
+      const size_t bytes = StateArena::aligned(stateBytes(i, j));
       keptBytes += isNew(slot) ? bytes : 0;
       asideBytes += isNew(slot) && device.isCpu() ? 0 : bytes;
     }
@@ -348,9 +348,9 @@ Status Optimizer::collect(Loaded &loaded) {
             !status.ok())
           return status;
       }
-      memory += alignedBytes(stateBytes(i, j));
+      memory += StateArena::aligned(stateBytes(i, j));
       if (isNew(slot) && !device.isCpu())
-        kept += alignedBytes(stateBytes(i, j));
+        kept += StateArena::aligned(stateBytes(i, j));
     }
   return {};
 }

@@ -3,14 +3,11 @@
 
 #include "JitPlan.h"
 
+#include "JitModule.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
-#include "updraft/Target/CodeGenerator.h"
+#include "mlir/Pass/PassManager.h"
 #include "updraft/Target/Pipelines.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <gtest/gtest.h>
 
@@ -39,10 +36,6 @@ std::vector<CPUTarget> allLoopShapes() {
   return targets;
 }
 
-struct JitPlan::Process {
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-};
-
 static mlir::MLIRContext &sharedContext() {
   static mlir::MLIRContext context = [] {
     mlir::DialectRegistry registry;
@@ -52,7 +45,7 @@ static mlir::MLIRContext &sharedContext() {
   return context;
 }
 
-static llvm::Expected<llvm::SmallVector<char, 0>> compile(llvm::StringRef text,
+static llvm::Expected<std::unique_ptr<JitModule>> compile(llvm::StringRef text,
                                                           const CPUTarget &target) {
   mlir::MLIRContext &context = sharedContext();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
@@ -60,56 +53,30 @@ static llvm::Expected<llvm::SmallVector<char, 0>> compile(llvm::StringRef text,
     return llvm::createStringError("the plan does not parse");
   mlir::PassManager passes(&context);
   buildLoopsPipeline(passes, target);
-  buildLLVMDialectPipeline(passes);
   if (failed(passes.run(*module)))
     return llvm::createStringError("the plan cannot be lowered");
-  auto generator = CodeGenerator::create(target);
-  if (!generator)
-    return generator.takeError();
-  llvm::LLVMContext llvmContext;
-  auto translated = (*generator)->translate(*module, llvmContext);
-  if (!translated)
-    return translated.takeError();
-  (*generator)->optimize(**translated);
-  return (*generator)->emitObject(**translated);
+  return JitModule::link(*module, target);
 }
 
-JitPlan::JitPlan(llvm::StringRef text, const CPUTarget &target)
-    : process(std::make_unique<Process>()) {
-  auto link = [&]() -> llvm::Error {
-    auto object = compile(text, target);
-    if (!object)
-      return object.takeError();
-    auto jit = llvm::orc::LLJITBuilder().create();
-    if (!jit)
-      return jit.takeError();
-    process->jit = std::move(*jit);
-    auto buffer = llvm::MemoryBuffer::getMemBufferCopy({object->data(), object->size()}, "R.o");
-    if (llvm::Error error = process->jit->addObjectFile(std::move(buffer)))
-      return error;
-    auto lookUp = [&](const std::string &name, auto &function) {
-      auto address = process->jit->lookup(name);
-      if (address)
-        function = address->toPtr<std::remove_reference_t<decltype(function)>>();
-      else
-        llvm::consumeError(address.takeError());
-      return function != nullptr;
-    };
-    lookUp("R_initial", initial);
-    lookUp("R_validate", validate);
-    for (upd_prologue_function next = nullptr;
-         lookUp("R_prologue" + std::to_string(prologues.size()), next); next = nullptr)
-      prologues.push_back(next);
-    for (upd_sweep_function next = nullptr; lookUp("R_sweep" + std::to_string(sweeps.size()), next);
-         next = nullptr)
-      sweeps.push_back(next);
-    prologue = prologues.empty() ? nullptr : prologues.front();
-    sweep = sweeps.empty() ? nullptr : sweeps.front();
-    return llvm::Error::success();
-  };
-  if (llvm::Error error = link())
-    ADD_FAILURE() << llvm::toString(std::move(error)) << " for " << target.key() << " in\n"
+JitPlan::JitPlan(llvm::StringRef text, const CPUTarget &target) {
+  auto linked = compile(text, target);
+  if (!linked) {
+    ADD_FAILURE() << llvm::toString(linked.takeError()) << " for " << target.key() << " in\n"
                   << text.str();
+    return;
+  }
+  process = std::move(*linked);
+  initial = process->find<upd_initial_function>("R_initial");
+  validate = process->find<upd_validate_function>("R_validate");
+  auto findAll = [&](const std::string &stem, auto &functions) {
+    using Function = typename std::remove_reference_t<decltype(functions)>::value_type;
+    while (auto next = process->find<Function>(stem + std::to_string(functions.size())))
+      functions.push_back(next);
+  };
+  findAll("R_prologue", prologues);
+  findAll("R_sweep", sweeps);
+  prologue = prologues.empty() ? nullptr : prologues.front();
+  sweep = sweeps.empty() ? nullptr : sweeps.front();
 }
 
 JitPlan::~JitPlan() = default;

@@ -14,6 +14,8 @@
 
 namespace updraft::test {
 
+class JitModule;
+
 /// The loop shapes that this machine can run: its own, and narrower ones with a scalar remainder.
 std::vector<CPUTarget> runnableTargets();
 
@@ -36,8 +38,7 @@ public:
   std::vector<upd_sweep_function> sweeps;
 
 private:
-  struct Process;
-  std::unique_ptr<Process> process;
+  std::unique_ptr<JitModule> process;
 };
 
 /// `text` with each name replaced by its value, everywhere.

@@ -2,15 +2,10 @@
 
 #include "JitProduct.h"
 
+#include "JitModule.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Pass/PassManager.h"
-#include "updraft/Target/CodeGenerator.h"
 #include "updraft/Target/Pipelines.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <gtest/gtest.h>
 
@@ -40,10 +35,6 @@ std::vector<ProductShape> productShapes() {
   return shapes;
 }
 
-struct JitProduct::Process {
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-};
-
 static ProductTiles tilesOf(const ProductShape &shape, mlir::Type compute, bool smallBlocks) {
   ProductTiles tiles = ProductTiles::choose(compute, shape.loops);
   if (smallBlocks) {
@@ -56,25 +47,7 @@ static ProductTiles tilesOf(const ProductShape &shape, mlir::Type compute, bool 
   return tiles;
 }
 
-static llvm::Expected<llvm::SmallVector<char, 0>> compile(mlir::ModuleOp module,
-                                                          const CPUTarget &target) {
-  mlir::PassManager passes(module.getContext());
-  buildLLVMDialectPipeline(passes);
-  if (failed(passes.run(module)))
-    return llvm::createStringError("the functions cannot be lowered");
-  auto generator = CodeGenerator::create(target);
-  if (!generator)
-    return generator.takeError();
-  llvm::LLVMContext context;
-  auto translated = (*generator)->translate(module, context);
-  if (!translated)
-    return translated.takeError();
-  (*generator)->optimize(**translated);
-  return (*generator)->emitObject(**translated);
-}
-
-JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlocks)
-    : process(std::make_unique<Process>()) {
+JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlocks) {
   mlir::DialectRegistry registry;
   registerTargetDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -88,29 +61,15 @@ JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlock
   tiles = tilesOf(shape, compute, smallBlocks);
   buildProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles);
 
-  auto link = [&]() -> llvm::Error {
-    auto object = compile(*module, shape.cpu);
-    if (!object)
-      return object.takeError();
-    auto jit = llvm::orc::LLJITBuilder().create();
-    if (!jit)
-      return jit.takeError();
-    process->jit = std::move(*jit);
-    auto buffer = llvm::MemoryBuffer::getMemBufferCopy({object->data(), object->size()}, "R.o");
-    if (llvm::Error error = process->jit->addObjectFile(std::move(buffer)))
-      return error;
-    auto productAddress = process->jit->lookup("R_product");
-    if (!productAddress)
-      return productAddress.takeError();
-    auto mirrorAddress = process->jit->lookup("R_mirror");
-    if (!mirrorAddress)
-      return mirrorAddress.takeError();
-    product = productAddress->toPtr<upd_product_function>();
-    mirror = mirrorAddress->toPtr<upd_mirror_function>();
-    return llvm::Error::success();
-  };
-  if (llvm::Error error = link())
-    ADD_FAILURE() << llvm::toString(std::move(error)) << " for " << shape.name;
+  auto linked = JitModule::link(*module, shape.cpu);
+  if (!linked) {
+    ADD_FAILURE() << llvm::toString(linked.takeError()) << " for " << shape.name;
+    return;
+  }
+  process = std::move(*linked);
+  product = process->find<upd_product_function>("R_product");
+  mirror = process->find<upd_mirror_function>("R_mirror");
+  EXPECT_TRUE(product && mirror) << "for " << shape.name;
 }
 
 JitProduct::~JitProduct() = default;

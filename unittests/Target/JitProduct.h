@@ -13,6 +13,8 @@
 
 namespace updraft::test {
 
+class JitModule;
+
 /// A CPU, and the loops for another or the same one.
 struct ProductShape {
   std::string name;
@@ -37,8 +39,7 @@ public:
   ProductTiles tiles;
 
 private:
-  struct Process;
-  std::unique_ptr<Process> process;
+  std::unique_ptr<JitModule> process;
 };
 
 } // namespace updraft::test

@@ -8,11 +8,9 @@
 using namespace mlir;
 using namespace updraft;
 
-namespace {
-bool isElementwise(Operation *operation) {
-  return operation && operation->getDialect() && !isa<UpdraftDialect>(operation->getDialect());
+static bool isElementwise(Operation *operation) {
+  return operation->getDialect() && !isa<UpdraftDialect>(operation->getDialect());
 }
-} // namespace
 
 bool updraft::isSymmetric(Value value) {
   SmallVector<Value> open{value};

@@ -1,5 +1,4 @@
-//===- Products.h - Symmetric matrices of a rule -------------------------------------*- C++
-//-*-===//
+//===- Products.h - Symmetric matrices of a rule ------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_IR_PRODUCTS_H
 #define UPDRAFT_IR_PRODUCTS_H

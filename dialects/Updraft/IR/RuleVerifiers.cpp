@@ -48,7 +48,7 @@ LogicalResult verifyGroupExtent(Operation *operation, Value value, StringRef wha
 LogicalResult verifyState(RuleOp rule, StateOp state, const ExtentAnalysis &extents) {
   // rule_c5
   Extent over = state.getOver();
-  if (!isWithin(over, Extent::tensor) && over != Extent::element && !rule.getMatrix())
+  if (needsMatrix(over) && !rule.getMatrix())
     return state.emitOpError() << "has the extent `" << stringifyExtent(over)
                                << "`, which only a rule with `matrix` has";
   // state_c2
@@ -156,7 +156,7 @@ LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAna
     return error << ", must have matrices of one shape";
   }
   // rule_c5
-  if (!isWithin(extent, Extent::tensor) && extent != Extent::element && !rule.getMatrix())
+  if (needsMatrix(extent) && !rule.getMatrix())
     return operation.emitOpError() << "has the extent `" << stringifyExtent(extent)
                                    << "`, which only a rule with `matrix` has";
   // reduce_c2

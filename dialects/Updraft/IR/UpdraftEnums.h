@@ -52,6 +52,11 @@ inline bool isOfMatrix(Extent over) {
   return !isWithin(over, Extent::tensor) && !isMatrixExtent(over);
 }
 
+/// Whether only a rule or plan with `matrix` has values over the extent.
+inline bool needsMatrix(Extent extent) {
+  return !isWithin(extent, Extent::tensor) && extent != Extent::element;
+}
+
 /// Returns the extent of the transpose of values over `extent`.
 inline Extent transposed(Extent extent) {
   const auto bits = static_cast<uint32_t>(extent);

@@ -10,3 +10,5 @@ using namespace updraft;
 
 #define GET_OP_CLASSES
 #include "Updraft/IR/UpdraftOps.cpp.inc"
+
+bool PlanOp::multiplies() { return !getBody().getOps<MultiplyOp>().empty(); }

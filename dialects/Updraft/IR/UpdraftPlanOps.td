@@ -68,6 +68,10 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
     $sym_name `compute` $compute (`matrix` $matrix^)? (`shapes` $shapes^)? (`fast` $fast^)?
     attr-dict-with-keyword $body
   }];
+  let extraClassDeclaration = [{
+    /// Whether the plan has products.
+    bool multiplies();
+  }];
   let hasRegionVerifier = 1;
 }
 

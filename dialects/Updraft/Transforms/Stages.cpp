@@ -161,9 +161,9 @@ bool updraft::isRuleInput(Value value) {
       value.getDefiningOp());
 }
 
-bool updraft::isSweepInput(Value value, Extent extent, unsigned stage, const StageAnalysis &stages,
-                           const ExtentAnalysis &extents, ArrayRef<EarlyStore> stores) {
-  if (isRuleInput(value) || (stages.isKept(value) && stages.of(value) < stage))
+bool StageAnalysis::isSweepInput(Value value, Extent extent, unsigned stage,
+                                 ArrayRef<EarlyStore> stores) const {
+  if (isRuleInput(value) || (isKept(value) && of(value) < stage))
     return true;
   if (llvm::any_of(stores, [&](const EarlyStore &store) {
         return store.next == value && store.stage < stage;
@@ -200,7 +200,7 @@ SmallVector<Value> sweepInputs(const StageAnalysis &stages, const ExtentAnalysis
       roots.push_back(store.next);
   return Slice::compute(roots,
                         [&](Value value) {
-                          return isSweepInput(value, extent, stage, stages, extents, stores);
+                          return stages.isSweepInput(value, extent, stage, stores);
                         })
       .inputs;
 }

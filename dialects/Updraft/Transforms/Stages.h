@@ -51,6 +51,11 @@ public:
   bool isKept(mlir::Value value) const { return kept.contains(value); }
   /// Returns the values that a sweep of `stage` over `extent` keeps.
   llvm::SmallVector<mlir::Value> keptOf(Extent extent, unsigned stage) const;
+  /// Whether a sweep of `stage` over `extent` reads `value` instead of computing it. It reads inputs
+  /// of the rule, reductions, products, values of smaller extents (except constants, which are
+  /// free), and values stored or kept before `stage`.
+  bool isSweepInput(mlir::Value value, Extent extent, unsigned stage,
+                    llvm::ArrayRef<EarlyStore> stores) const;
   /// Returns a reduction over the group in a sweep that begins after the `skip` condition of one
   /// tensor is known, or null. No plan may have one, because the schedule would decide whether that
   /// tensor takes part.
@@ -76,12 +81,6 @@ llvm::SmallVector<EarlyStore> chooseStores(RuleOp rule, const StageAnalysis &sta
 /// Whether the value is an input of the rule, or the result of a reduction or product. A sweep
 /// never computes such a value from others of the same sweep.
 bool isRuleInput(mlir::Value value);
-
-/// Whether a sweep over `extent` reads `value` instead of computing it. It reads inputs of the
-/// rule, reductions, products, values of smaller extents (except constants, which are free), and
-/// values stored or kept before `stage`.
-bool isSweepInput(mlir::Value value, Extent extent, unsigned stage, const StageAnalysis &stages,
-                  const ExtentAnalysis &extents, llvm::ArrayRef<EarlyStore> stores);
 
 } // namespace updraft
 

@@ -86,7 +86,7 @@ SweepDraft Drafter::draftMatrixSweep(Extent over, unsigned stage) const {
     if (store.stage == stage && extents.of(store.current) == over)
       sweep.writes.push_back({store.current, store.next});
   sweep.slice = Slice::compute(sweep.roots(), [&](Value value) {
-    return isSweepInput(value, over, stage, stages, extents, stores);
+    return stages.isSweepInput(value, over, stage, stores);
   });
   return sweep;
 }
@@ -112,8 +112,7 @@ SweepDraft Drafter::draftSmallerSweep(Extent over, unsigned stage,
 
 void Drafter::computeSlice(SweepDraft &sweep, const llvm::DenseSet<Value> &known) const {
   sweep.slice = Slice::compute(sweep.roots(), [&](Value value) {
-    return known.contains(value) ||
-           isSweepInput(value, sweep.over, sweep.stage, stages, extents, {});
+    return known.contains(value) || stages.isSweepInput(value, sweep.over, sweep.stage, {});
   });
 }
 

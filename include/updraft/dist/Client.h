@@ -200,8 +200,8 @@ public:
   /// The name that workers know the client by. Another one once a worker has forgotten it.
   std::string name() const;
 
-  /// Makes every worker write a snapshot. Returns when all are on the disk. Throws WorkersFailed,
-  /// for example if a worker has no store.
+  /// Makes every worker write a snapshot. Returns when all are on the disk. Throws WorkersFailed
+  /// if one fails; a worker without a store always does.
   void takeSnapshots();
 
 private:

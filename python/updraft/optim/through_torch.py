@@ -49,7 +49,7 @@ def _placed_like(param: torch.Tensor, value: torch.Tensor, by_element: bool) -> 
         value = value.redistribute(placements=placements)
     local = local_tensor(value)
     if local.numel() == 0:
-        # Where gloo has no all-to-all, torch takes an empty part from memory that can't be copied.
+        # If gloo lacks all-to-all, torch makes an empty part whose memory can't be copied.
         return distributed_like(value, torch.empty_like(local))
     # If a collective is still running, `to_local` waits for it.
     known = type(local) is torch.Tensor
