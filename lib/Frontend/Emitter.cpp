@@ -430,8 +430,8 @@ Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> argume
     count += operationsOfReduction - 1;
     return create<ReduceOp>(loc, builder.getF64Type(), function.reduction, input, over);
   };
-  // A matrix is reduced in two steps: first by its rows, or by its columns if it is one of columns x
-  // columns, and then to one value per batch.
+  // A matrix is reduced in two steps: first by its rows, or by its columns if it is one of columns
+  // x columns, and then to one value per batch.
   if (function.over == Extent::batch && isMatrixExtent(extent))
     input = reduceOver(isWithin(Extent::row, extent) ? Extent::row : Extent::column);
   mlir::Value result = reduceOver(function.over);

@@ -16,8 +16,7 @@ SteppedOn SteppedOn::open(const std::string &name) {
   if (name == "emulator")
     return {std::make_shared<emulator::EmulatedDevice>(), runtime::emulatorDevice, "emulator", ""};
   std::shared_ptr<cuda::CudaDevice> device;
-  const runtime::Status status =
-      cuda::CudaDevice::open(0, std::string(gpu::enginePTX()), device);
+  const runtime::Status status = cuda::CudaDevice::open(0, std::string(gpu::enginePTX()), device);
   if (!status.ok())
     return {nullptr, UPD_CUDA, "", status.message()};
   return {

@@ -198,10 +198,8 @@ SmallVector<Value> sweepInputs(const StageAnalysis &stages, const ExtentAnalysis
   for (const EarlyStore &store : stores)
     if (store.stage == stage && extents.of(store.current) == extent)
       roots.push_back(store.next);
-  return Slice::compute(roots,
-                        [&](Value value) {
-                          return stages.isSweepInput(value, extent, stage, stores);
-                        })
+  return Slice::compute(
+             roots, [&](Value value) { return stages.isSweepInput(value, extent, stage, stores); })
       .inputs;
 }
 

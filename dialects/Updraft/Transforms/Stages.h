@@ -51,9 +51,9 @@ public:
   bool isKept(mlir::Value value) const { return kept.contains(value); }
   /// Returns the values that a sweep of `stage` over `extent` keeps.
   llvm::SmallVector<mlir::Value> keptOf(Extent extent, unsigned stage) const;
-  /// Whether a sweep of `stage` over `extent` reads `value` instead of computing it. It reads inputs
-  /// of the rule, reductions, products, values of smaller extents (except constants, which are
-  /// free), and values stored or kept before `stage`.
+  /// Whether a sweep of `stage` over `extent` reads `value` instead of computing it. It reads
+  /// inputs of the rule, reductions, products, values of smaller extents (except constants, which
+  /// are free), and values stored or kept before `stage`.
   bool isSweepInput(mlir::Value value, Extent extent, unsigned stage,
                     llvm::ArrayRef<EarlyStore> stores) const;
   /// Returns a reduction over the group in a sweep that begins after the `skip` condition of one
