@@ -16,7 +16,7 @@ size_t updraft::sizeOfPlans(mlir::ModuleOp module) {
       if (auto sweep = mlir::dyn_cast<SweepOp>(op))
         size += operationsOfReduction * (1 + sweep.getReductions().size());
       else if (mlir::isa<MultiplyOp>(op))
-        size += operationsOfReduction;
+        size += operationsOfProduct;
       else
         size += isElementaryFunction(op) ||
                         mlir::isa<mlir::arith::MaximumFOp, mlir::arith::MinimumFOp>(op)

@@ -441,7 +441,7 @@ Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> argume
 }
 
 Value Emitter::product(const Value &left, const Value &right, bool isSymmetric, Location loc) {
-  count += operationsOfReduction - 1;
+  count += operationsOfProduct - 1;
   mlir::UnitAttr symmetric = isSymmetric ? builder.getUnitAttr() : mlir::UnitAttr();
   return Value::ofIr(Kind::Number, productOf(left.extent, right.extent),
                      create<ProductOp>(loc, compute, symmetric, left.ir, right.ir));

@@ -128,9 +128,9 @@ TEST(LargePlans, AreRefused) {
   EXPECT_NE(message.find("large.upd:3:6: error: the rule needs "), std::string::npos) << message;
   EXPECT_NE(
       message.find(
-          " operations, and the limit is 8000; each `exp`, `log`, `max`, `min`, `pow` and `tanh` "
-          "counts as 5, each reduction and each sweep as 50; use fewer reductions, or compute less "
-          "from their results\n"),
+          " operations, and the limit is 8000; each `exp`, `log`, `max`, `min`, `pow`, `tanh` and "
+          "product of matrices counts as 5, each reduction and each sweep as 50; use fewer "
+          "reductions, or compute less from their results\n"),
       std::string::npos)
       << message;
 }

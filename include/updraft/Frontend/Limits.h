@@ -18,6 +18,9 @@ constexpr unsigned operationsOfFunction = 5;
 /// The number of operations that a reduction counts as. Most become a sweep over the tensors, which
 /// is a separate kernel on a GPU.
 constexpr unsigned operationsOfReduction = 50;
+/// The number of operations that a product of matrices counts as. It is a call of a function that
+/// all products share.
+constexpr unsigned operationsOfProduct = 5;
 /// The maximum nesting of expressions across all calls that are being expanded.
 constexpr unsigned maxExpansionDepth = 400;
 
