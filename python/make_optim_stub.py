@@ -54,6 +54,8 @@ TORCH = {
     "maximize=False, differentiable=False, capturable=False",
     "Adafactor": "lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, "
     "foreach=None, maximize=False",
+    "Muon": "lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, "
+    "ns_coefficients=(3.4445, -4.775, 2.0315), eps=1e-7, ns_steps=5, adjust_lr_fn=None",
     "SparseAdam": "lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False",
 }
 
@@ -86,6 +88,8 @@ def type_of(name, default):
         return "bool | None"
     if isinstance(default, tuple):
         return f"tuple[{', '.join(type_of(name, each) for each in default)}]"
+    if name == "adjust_lr_fn":
+        return 'Literal["original", "match_rms_adamw", "spectral_unclamped"] | None'
     if default is None:
         return "float | None"
     return "float | Tensor" if type(default) is float else type(default).__name__

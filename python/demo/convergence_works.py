@@ -137,5 +137,6 @@ WORKS = [
     Work("ftrl", {"lr": 1e-2, "initial_accumulator_value": 0}),
     Work("came", {"lr": 1e-3}),
     Work("adam_mini", {"lr": 1e-3}),
+    Work("muon", {"lr": 5e-3}),
     Work("sophia", {"lr": 1e-3, "weight_decay": 0.01}),
 ]

@@ -9,6 +9,7 @@ from .factored import CAME, AdamMini
 from .layerwise import LAMB, LARS, NovoGrad
 from .moments import MARS, AdaBelief, Adan, AdEMAMix, QHAdam, Sophia, Yogi
 from .momentum import QHM, Lion, Signum
+from .muon import Muon
 from .prodigy import Prodigy
 from .proximal import FTRL
 from .rowwise import RowwiseAdagrad
@@ -31,6 +32,7 @@ OPTIMIZERS = {
     "lars": LARS,
     "lion": Lion,
     "mars": MARS,
+    "muon": Muon,
     "novograd": NovoGrad,
     "prodigy": Prodigy,
     "qhadam": QHAdam,

@@ -81,6 +81,18 @@ OPTIONS = {
     "lamb": [{}, {"lr": 0.05, "weight_decay": 0.1}],
     "lars": [{}, {"lr": 1.0, "trust_coefficient": 0.02, "weight_decay": 0.0}],
     "mars": [{}, {"gamma": 0.1, "weight_decay": 0.1}, {"clipped": False}],
+    "muon": [
+        {},
+        {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.0, "nesterov": False},
+        {"accumulation": "sum", "adjust_lr_fn": "match_rms_adamw", "ns_set": "quintic"},
+        {"accumulation": "feedback", "nesterov": False, "adjust_lr_fn": "none", "ns_steps": 2},
+        {"ns_set": "polar_express", "adjust_lr_fn": "spectral_unclamped"},
+        {"ns_set": "cans", "ns_steps": 7},
+        {"ns_set": "polar_express_8"},
+        {"ns_set": "deepseek_v4"},
+        {"ns_set": "cubic"},
+        {"ns_set": "aol"},
+    ],
     "novograd": [{}, {"beta1": 0.8, "weight_decay": 0.1}],
     "prodigy": [
         {},

@@ -114,8 +114,10 @@ def test_a_flag_of_several_lines():
 
 def test_settings_that_are_no_values():
     with pytest.raises(TypeError) as caught:
-        updraft.compile(SGD, defaults={"lr": [1]})
-    assert str(caught.value) == ("setting `lr` is <class 'list'>; give a number, a boolean or text")
+        updraft.compile(SGD, defaults={"lr": {1}})
+    assert str(caught.value) == (
+        "setting `lr` is <class 'set'>; give a number, a boolean, text or a list"
+    )
     with pytest.raises(updraft.InvalidArgumentError, match="setting `lr` is not a number: "):
         updraft.compile(SGD, defaults={"lr": 10**5000})
 

@@ -7,7 +7,7 @@ import torch
 import updraft
 from updraft import lang
 
-from .conftest import MOMENTUM
+from .conftest import IN_TORCH, MOMENTUM
 
 SHAPES = [(3, 4), (5,), (2, 3, 2), (), (1, 1)]
 STATIC = [
@@ -55,7 +55,7 @@ def compare_steps(definition, dtype, tolerance, count=5, defaults=None):
             )
 
 
-@pytest.mark.parametrize("name", updraft.shipped_rules())
+@pytest.mark.parametrize("name", IN_TORCH)
 def test_steps_are_those_of_the_compiled_rule(name):
     compare_steps(updraft.load(name), torch.float64, 1e-12)
 
@@ -189,7 +189,7 @@ def test_meta_optimizer_takes_static_arguments():
 
 
 def test_no_operation_is_in_place():
-    for name in updraft.shipped_rules():
+    for name in IN_TORCH:
         text = updraft.load(name).to_torch_source()
         assert ".item(" not in text
         assert not [line for line in text.splitlines() if "_(" in line.replace("reduce_", "")]

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.testing._internal.two_tensor import TwoTensor
 
+import updraft
 from updraft import optim
 
 from .torch_training import (
@@ -148,6 +149,57 @@ def test_subclasses():
         buffers = reference.state[their]["momentum_buffer"], optimizer.state[our]["momentum_buffer"]
         assert type(buffers[1]) is TwoTensor
         torch.testing.assert_close(buffers[1].b, buffers[0].b)
+
+
+def orthogonalized_in_double(grad, coefficients, steps, eps):
+    """torch's iteration, in f64 instead of bf16."""
+    a, b, c = coefficients
+    x = grad.double() if grad.size(0) <= grad.size(1) else grad.double().T
+    x = x / x.norm().clamp(min=eps)
+    for _ in range(steps):
+        gram = x @ x.T
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x if grad.size(0) <= grad.size(1) else x.T
+
+
+@pytest.mark.parametrize("numerics", ["ieee", "fast"])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("dtype, bound", [(torch.float64, 1e-11), (torch.float32, 1e-4)])
+def test_compiled_products(monkeypatch, options, numerics, dtype, bound):
+    monkeypatch.setattr(torch.optim._muon, "_zeropower_via_newtonschulz", orthogonalized_in_double)
+    theirs, ours = matrices(torch.float64), matrices(dtype)
+    reference = torch.optim.Muon(theirs, **options)
+    optimizer = optim.Muon(ours, numerics=numerics, **options)
+    for step in range(10):
+        for params in (theirs, ours):
+            set_gradients(params, step, absent={0} if step == 3 else ())
+        reference.step()
+        optimizer.step()
+    for their, our in zip(theirs, ours, strict=True):
+        assert (their - our).abs().max() <= bound * their.abs().max()
+        assert reference.state[their].keys() == optimizer.state[our].keys()
+
+
+def test_compiled_products_take_batches_of_matrices():
+    generator = torch.Generator().manual_seed(5)
+    batch = torch.randn(3, 7, 4, generator=generator)
+    grads = torch.randn(3, 7, 4, generator=generator)
+    whole = torch.nn.Parameter(batch.clone())
+    apart = [torch.nn.Parameter(matrix.clone()) for matrix in batch]
+    whole.grad = grads.clone()
+    for param, grad in zip(apart, grads, strict=True):
+        param.grad = grad.clone()
+    updraft.optimizer(updraft.load("Muon"), [whole]).step()
+    updraft.optimizer(updraft.load("Muon"), apart).step()
+    assert whole.equal(torch.stack(list(apart)))
+    assert not whole.equal(batch)
+
+
+def test_compiled_products_refuse_what_torch_refuses():
+    with pytest.raises(ValueError, match=r"^Number of steps must be less than 100"):
+        optim.Muon(matrices(), numerics="ieee", ns_steps=100)
+    with pytest.raises(ValueError, match=r"^Coefficients must be a tuple of exactly 3 values"):
+        optim.Muon(matrices(), numerics="ieee", ns_coefficients=(1.0, 2.0))
 
 
 def test_converted_in_training():

@@ -8,6 +8,8 @@ import torch
 import updraft
 from updraft import lang
 
+from .conftest import IN_TORCH
+
 F64 = torch.float64
 STEPS = 20
 SHAPES = [(3, 4), (5,)]
@@ -51,7 +53,7 @@ def gradients(step, hypers, count=STEPS):
     }
 
 
-@pytest.mark.parametrize("name", updraft.shipped_rules())
+@pytest.mark.parametrize("name", IN_TORCH)
 def test_gradients_are_finite_after_any_number_of_steps(name):
     definition = updraft.load(name)
     step = definition.to_torch()
@@ -70,7 +72,7 @@ def ordinary(name, value):
 
 
 # If a step count is rounded or compared, finite differences don't work.
-@pytest.mark.parametrize("name", updraft.shipped_rules())
+@pytest.mark.parametrize("name", IN_TORCH)
 def test_gradients_are_those_of_finite_differences(name):
     definition = updraft.load(name)
     # Differences are too small for states in f32.

@@ -12,15 +12,23 @@ from updraft.tracing import names
 
 from .conftest import RULES
 
-# Functions of lists, which Python rules don't have.
+# Functions of lists, and what goes with them, which Python rules don't have.
 OF_LISTS = {
+    "almost_orthogonal",
     "cans",
+    "converging_coefficients",
+    "deepseek_v4",
     "gram_newton_schulz",
     "newton_schulz",
+    "newton_schulz_aol",
     "newton_schulz_coefficients",
+    "newton_schulz_cubic",
+    "newton_schulz_factor",
     "newton_schulz_quintic",
     "newton_schulz_simple",
+    "newton_schulz_steps",
     "polar_express",
+    "polar_express_8",
     "square_newton_schulz",
 }
 # Functions whose results don't have the parameter's shape, in products that do.

@@ -38,6 +38,9 @@ def setting_literal(name: str, value: Any) -> str:
     if isinstance(value, str):
         require_text(value, f"value of `{name}`")
         return '"' + value.translate(_ESCAPES) + '"'
+    if isinstance(value, (list, tuple)):
+        elements = ", ".join(setting_literal(name, element) for element in value)
+        return f"[{elements}]" if isinstance(value, list) else f"({elements})"
     try:
         if isinstance(value, int):
             return str(value)
@@ -48,7 +51,7 @@ def setting_literal(name: str, value: Any) -> str:
         return "0/0" if math.isnan(number) else "1/0" if number > 0 else "-1/0"
     except TypeError:
         raise TypeError(
-            f"setting `{name}` is {type(value)}; give a number, a boolean or text"
+            f"setting `{name}` is {type(value)}; give a number, a boolean, text or a list"
         ) from None
     except ValueError as error:
         raise InvalidArgumentError(f"setting `{name}` is not a number: {error}") from None
@@ -183,9 +186,22 @@ def _static_value(text: str) -> Any:
     if text in ("true", "false"):
         return text == "true"
     try:
-        return float(text)
+        return _list_of(text) if text.startswith("[") else float(text)
     except ValueError:
         return text
+
+
+def _list_of(text: str) -> list[Any]:
+    """Reads "[1, 2]", or "[(1, 2), (3, 4)]" as a list of tuples."""
+    if not text.endswith("]"):
+        raise ValueError(text)
+    elements = text[1:-1]
+    if not elements.startswith("("):
+        return [float(element) for element in elements.split(",")]
+    if not elements.endswith(")"):
+        raise ValueError(text)
+    tuples = elements[1:-1].split("), (")
+    return [tuple(float(part) for part in each.split(",")) for each in tuples]
 
 
 # The values of upd_tensors.

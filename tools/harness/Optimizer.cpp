@@ -2,8 +2,6 @@
 
 #include "tools/harness/Optimizer.h"
 
-#include <stdexcept>
-
 using namespace updraft::harness;
 
 void updraft::harness::check(upd_status status) {
@@ -30,9 +28,13 @@ Rule updraft::harness::compile(const RuleRequest &request, const std::string &ta
   options.cache_dir = cacheFolder;
   options.target = target.empty() ? nullptr : target.c_str();
   upd_rule *rule = nullptr;
-  check(request.file.empty()
-            ? upd_compile(request.source.data(), request.source.size(), "rule.upd", &options, &rule)
-            : upd_compile_file(request.file.c_str(), &options, &rule));
+  const upd_status status =
+      request.file.empty()
+          ? upd_compile(request.source.data(), request.source.size(), "rule.upd", &options, &rule)
+          : upd_compile_file(request.file.c_str(), &options, &rule);
+  if (status == UPD_UNSUPPORTED)
+    throw Unsupported(upd_last_error());
+  check(status);
   return {rule, upd_rule_release};
 }
 

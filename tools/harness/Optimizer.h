@@ -7,11 +7,17 @@
 #include "updraft-c/optimizer.h"
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace updraft::harness {
+
+/// There is no code for a rule on a target.
+struct Unsupported : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// Throws the library's message as a std::runtime_error unless `status` is UPD_OK.
 void check(upd_status status);
@@ -28,7 +34,8 @@ struct RuleRequest {
   std::string source = {};   // the rule's text, if there is no file
 };
 
-/// `cacheFolder` is as in upd_compile_options.
+/// `cacheFolder` is as in upd_compile_options. Throws Unsupported if the compiler can't make code
+/// for the target.
 Rule compile(const RuleRequest &request, const std::string &target,
              const char *cacheFolder = nullptr);
 /// `pool` is as in upd_optimizer_create.

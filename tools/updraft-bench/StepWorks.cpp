@@ -64,6 +64,7 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"ftrl", "ftrl", {}, "", ""},
       {"came", "came", {}, "", ""},
       {"adam-mini", "adam_mini", {}, "", ""},
+      {"muon", "muon", {}, "", ""},
       {"sophia", "sophia", {}, "", ""}};
   return optimizers;
 }

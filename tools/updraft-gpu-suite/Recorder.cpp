@@ -2,6 +2,8 @@
 
 #include "Recorder.h"
 
+#include "tools/harness/Optimizer.h"
+
 #include <chrono>
 #include <fmt/format.h>
 
@@ -40,18 +42,21 @@ void Recorder::run(const std::string &name, const std::function<json()> &body) {
   const auto start = std::chrono::steady_clock::now();
   json line{{"part", part}, {"name", name}};
   std::string status = "passed", text;
+  auto end = [&](const char *how, const std::exception &reason) {
+    status = how;
+    text = fmt::format(": {}", reason.what());
+    line["reason"] = reason.what();
+  };
   try {
     json values = body();
     text = summaryOf(values);
     line.update(values);
   } catch (const Skipped &reason) {
-    status = "skipped";
-    text = fmt::format(": {}", reason.what());
-    line["reason"] = reason.what();
+    end("skipped", reason);
+  } catch (const updraft::harness::Unsupported &reason) {
+    end("skipped", reason);
   } catch (const std::exception &error) {
-    status = "failed";
-    text = fmt::format(": {}", error.what());
-    line["reason"] = error.what();
+    end("failed", error);
   }
   line["status"] = status;
   line["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -12,7 +12,6 @@
 enum {
   OK = 0,
   INVALID_VALUE = 1,
-  INVALID_IMAGE = 200,
   INVALID_CONTEXT = 201,
   INVALID_PTX = 218,
   NOT_FOUND = 500,
@@ -136,7 +135,6 @@ static const struct {
     {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
     {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
-    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
     {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",

@@ -150,6 +150,10 @@ const std::vector<RuleEntry> &table() {
       {"adam_mini",
        {{"block=row", "block=batch", "block=tensor"}, weightDecay, maximize},
        adamChanges},
+      {"muon",
+       {{"ns_steps=1", "ns_set=cans ns_steps=3 accumulation=sum adjust_lr_fn=match_rms_adamw",
+         "ns_set=aol ns_steps=2 accumulation=feedback nesterov=false"}},
+       {{2, "lr", 0.02}, {3, "momentum", 0.5}, {4, "weight_decay", 0.05}}},
       {"prodigy",
        {{"d0=1e-6", "d0=1e-2"}, weightDecay, maximize},
        {{2, "lr", 0.5}, {3, "beta1", 0.8}, {4, "growth_rate", 1.5}, {5, "d_coef", 0.5}}},
@@ -167,6 +171,12 @@ std::vector<std::string> updraft::differential::ruleFiles() {
     if (entry.path().extension() == ".upd")
       files.push_back(entry.path().stem());
   llvm::sort(files);
+  return files;
+}
+
+std::vector<std::string> updraft::differential::deviceRuleFiles() {
+  std::vector<std::string> files = ruleFiles();
+  llvm::erase(files, "muon");
   return files;
 }
 

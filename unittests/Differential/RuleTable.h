@@ -31,6 +31,8 @@ std::vector<RuleVariant> variantsOf(const std::string &file);
 
 /// The names of the files in rules/, without the ending, in order.
 std::vector<std::string> ruleFiles();
+/// Those of rules that GPUs have code for: the ones without products of matrices.
+std::vector<std::string> deviceRuleFiles();
 
 using StorageChoice = std::vector<std::pair<std::string, StorageType>>;
 

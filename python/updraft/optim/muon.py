@@ -1,4 +1,4 @@
-"""`torch.optim.Muon`: compiled element-wise sweeps, and torch's matrix products."""
+"""`torch.optim.Muon`: compiled, with torch's matrix products or those of the rule."""
 
 import dataclasses
 import functools
@@ -19,8 +19,20 @@ def _require_orthogonalization(coefficients: tuple[Any, ...], steps: Any, eps: A
     orthogonalized(torch.zeros(1, 1), coefficients, steps, eps)
 
 
+def _scaling(group: Group, dtype: torch.dtype) -> str:
+    """The rule's name for `adjust_lr_fn`; torch takes 1 for names that it doesn't know."""
+    chosen = group["adjust_lr_fn"] or "original"
+    known = ("original", "match_rms_adamw", "spectral_unclamped")
+    return chosen if chosen in known else "none"
+
+
 class Muon(SplitStep, torch.optim.Muon):
-    """`torch.optim.Muon`, compiled from `rules/parts/muon.upd` except for the orthogonalization."""
+    """`torch.optim.Muon`, compiled.
+
+    With `numerics="torch"`, torch makes the matrix products, in bf16, and the rest is compiled from
+    `rules/parts/muon.upd`. With "ieee" and "fast" the whole step is compiled from `rules/muon.upd`:
+    products have the parameter's precision, but at least f32, and the same bits on every CPU.
+    """
 
     correspondence = Correspondence(
         rule=FileDefinition(part_path("muon"), "MuonMomentum", {}),
@@ -38,6 +50,23 @@ class Muon(SplitStep, torch.optim.Muon):
         states=(),
         sparse=None,
         settled=True,
+    )
+
+    one_rule = Correspondence(
+        rule="Muon",
+        hypers=same_names("lr", "weight_decay", "momentum", "eps"),
+        settings={
+            **flags("nesterov"),
+            "ns_set": lambda group, dtype: "custom",
+            "ns_steps": "ns_steps",
+            "ns_coefficients": lambda group, dtype: [tuple(map(float, group["ns_coefficients"]))],
+            "adjust_lr_fn": _scaling,
+        },
+        states=("momentum_buffer",),
+        sparse="Muon does not support sparse gradients",
+        complex="Muon does not support complex parameters",
+        settled=True,
+        tensors="matrices",
     )
 
     def _update_of(self, shape: torch.Size) -> Correspondence:

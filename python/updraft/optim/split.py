@@ -1,9 +1,9 @@
-"""Steps of two rules around a torch function for matrix products, which rules can't express."""
+"""Steps of two rules around a torch function for matrix products."""
 
 import abc
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -27,9 +27,12 @@ class SplitStep(TorchClass):
     The rule of `update` reads the function's result instead of the gradient. Both rules run as
     operations of torch for parameters of subclasses that intercept operators, and for all
     parameters while a mode of torch listens.
+
+    With other numerics than "torch", the rule of `one_rule` is the step, including the function.
     """
 
-    update: Correspondence
+    update: Correspondence | None
+    one_rule: Correspondence
 
     @abc.abstractmethod
     def _update_of(self, shape: torch.Size) -> Correspondence:
@@ -45,15 +48,22 @@ class SplitStep(TorchClass):
         """Refuses options of a group that `_between` would refuse."""
 
     def _correspond(self, numerics: str | None, storage: Mapping[str, Any] | None) -> None:
+        in_two = numerics == "torch"
+        self.update = type(self).update if in_two else None
         super()._correspond(numerics, storage)
-        self.update = replace(type(self).update, numerics=numerics)
+
+    def _declared(self) -> Correspondence:
+        return super()._declared() if self.update else self.one_rule
 
     def _correspondences(self) -> tuple[Correspondence, ...]:
-        return (self.correspondence, self.update)
+        return (self.correspondence, self.update) if self.update else (self.correspondence,)
 
     def _make_layer(
         self, group: Group, members: list[tuple[int, torch.Tensor]], scaled: bool
     ) -> list[SteppedPart]:
+        if not self.update:
+            self._require(group)
+            return super()._make_layer(group, members, scaled)
         whole = []
         buckets: list[SteppedPart] = []
         for number, param in members:

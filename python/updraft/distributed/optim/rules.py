@@ -38,7 +38,9 @@ def compiled_kind(given: Any) -> Any:
 
 
 def _has_one_rule(kind: Any) -> bool:
-    """Whether a class steps all parameters by its rule alone. Muon and LBFGS don't."""
+    """Whether a class steps all parameters by its rule alone. Muon and LBFGS don't, whatever
+    their numerics.
+    """
     if not isinstance(kind, type):
         return True
     return (
