@@ -44,7 +44,8 @@ mlir::Type elementType(mlir::Builder &builder, StorageType type) {
 /// Imports the rule for vectors or the rule for matrices.
 class RuleImporter {
 public:
-  /// The rule is for matrices of some of `shapes`; for which of them, its choices by shape decide.
+  /// `shapes` are the candidates. The rule's conditions on shapes decide for which of them this
+  /// form is.
   RuleImporter(mlir::MLIRContext &context, const ResolvedRequest &request, StringRef numerics,
                bool isMatrix, MatrixShapes shapes, DiagnosticEngine &diagnostics)
       : builder(&context), request(request), isMatrix(isMatrix), diagnostics(diagnostics),

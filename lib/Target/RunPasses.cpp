@@ -14,7 +14,7 @@ using namespace llvm;
 
 namespace {
 
-/// Keeps the first error, and drops remarks and warnings, as LLVM's own handler does.
+/// Keeps the first error, and drops everything else.
 class FirstError : public DiagnosticHandler {
 public:
   explicit FirstError(std::string &message) : message(message) {}

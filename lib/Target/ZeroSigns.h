@@ -9,9 +9,9 @@ class Module;
 
 namespace updraft {
 
-/// Makes `select`s with the constant -0 select bits. The assembler of CUDA 13 compiles a choice
-/// between the floats 1 and -0 to the instruction FSET, which gives 1 or +0. Run this after LLVM's
-/// optimizations, which would undo it.
+/// Makes `select`s with the constant -0 select bits. The assembler of CUDA 13.0 to 13.5 compiles a
+/// choice between the floats 1 and -0 to the instruction FSET, which gives 1 or +0. Run this after
+/// LLVM's optimizations, which would undo it.
 void keepZeroSigns(llvm::Module &module);
 
 } // namespace updraft

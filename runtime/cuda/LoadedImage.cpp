@@ -16,8 +16,8 @@ static std::string logText(const std::array<char, 8192> &buffer) {
   return text;
 }
 
-// The driver's linker would compile for calls between modules, and such kernels need half as many
-// registers again, so fewer threads run at a time.
+// Doesn't use the driver's linker, which would compile for calls between modules: such kernels need
+// half as many registers again, so fewer threads run at a time.
 Status LoadedImage::load(const Driver &driver, const Target &target, const std::string &ptx,
                          std::unique_ptr<LoadedImage> &image) {
   std::array<char, 8192> errors{};

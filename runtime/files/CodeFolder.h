@@ -1,5 +1,5 @@
 //===- CodeFolder.h - A folder of files that are executed as code -------------------*- C++ -*-===//
-// Shared by the caches of machine code. A folder is opened once, and all accesses use its
+// For the cache of machine code. A folder is opened once, and all accesses use its
 // descriptor, so that a concurrent change of the path has no effect.
 
 #ifndef UPDRAFT_RUNTIME_FILES_CODEFOLDER_H

@@ -214,6 +214,8 @@ void Gpu::touch(const std::vector<TouchedStream> &streams, int64_t elements, int
   for (size_t i = 0; i < streams.size(); ++i)
     arguments.data[i] = streams[i].data;
   const int first = streams[0].bytesPerElement, last = streams.back().bytesPerElement;
+  if (first != last && written != 3)
+    throw std::logic_error("no kernel for these streams");
   const int narrow = std::min(first, last);
   arguments.units = elements * narrow / 16;
   std::string kernel = fmt::format("updraft_touch_{}", written);

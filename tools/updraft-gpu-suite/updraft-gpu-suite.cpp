@@ -101,6 +101,7 @@ public:
     std::fflush(stdout);
     // Writes the file now, so that an unwritable one is reported before the first part runs.
     summary.write(line.output);
+    useCaches("warm");
     try {
       summary.setDevice(openDevice(line.device)->description());
     } catch (const Skipped &reason) {
@@ -119,16 +120,22 @@ public:
   }
 
 private:
+  /// The suite doesn't use or fill the user's caches.
+  void useCaches(const char *name) const {
+    for (const auto &[variable, cache] :
+         {std::pair("UPDRAFT_CACHE_DIR", "rules"), std::pair("CUDA_CACHE_PATH", "driver"),
+          std::pair("TRITON_CACHE_DIR", "triton"),
+          std::pair("TORCHINDUCTOR_CACHE_DIR", "inductor")})
+      setenv(variable, (folder / name / cache).c_str(), 1);
+  }
+
   void skip(const std::string &part, const std::string &reason) {
     summary.addResult(part, "whole part", "skipped", reason);
   }
 
   void runOne(const std::string &part) {
-    // The suite doesn't use or fill the user's caches, and a part that measures compilation starts
-    // with empty ones.
-    const fs::path caches = folder / (part == "compilation" ? "fresh" : "warm");
-    setenv("UPDRAFT_CACHE_DIR", (caches / "rules").c_str(), 1);
-    setenv("CUDA_CACHE_PATH", (caches / "driver").c_str(), 1);
+    // A part that measures compilation starts with empty caches.
+    useCaches(part == "compilation" ? "fresh" : "warm");
     if (!noDevice.empty())
       return skip(part, noDevice);
     if (line.device == "emulator" && (part == "peers" || part == "sanitizer"))
