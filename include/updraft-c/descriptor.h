@@ -134,8 +134,8 @@ typedef struct upd_derived_record {
 } upd_derived_record;
 
 /* UPD_PLAN_RANDOM: a sweep uses the seed. The other flags limit a plan to matrices of some shapes:
- * with fewer rows than columns (wide), with as many (square), or with more (tall). A plan for
- * matrices of every shape has none of these three. */
+ * with fewer rows than columns (wide), with as many (square), or with more (tall). A plan with
+ * none of these three is for matrices of every shape. */
 enum { UPD_PLAN_RANDOM = 1, UPD_PLAN_WIDE = 2, UPD_PLAN_SQUARE = 4, UPD_PLAN_TALL = 8 };
 
 /* A rule has one plan for all tensors, or plans for vectors, for matrices or for matrices of some

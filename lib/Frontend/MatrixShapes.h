@@ -24,7 +24,7 @@ std::optional<Extent> joinShapes(DiagnosticEngine &diagnostics, const Expr &expr
                                  llvm::StringRef op, llvm::ArrayRef<Extent> extents);
 
 /// Returns the extent of a product of matrices, `left @ right` or `symmetric_product(left, right)`.
-/// If they have no product, reports that and returns std::nullopt.
+/// Reports an error and returns std::nullopt if the matrices have no product.
 std::optional<Extent> productShape(DiagnosticEngine &diagnostics, const Expr &expr,
                                    llvm::StringRef op, Extent left, Extent right, bool isSymmetric);
 

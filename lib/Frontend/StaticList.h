@@ -34,7 +34,7 @@ enum class ListFunction : uint8_t {
 
 constexpr llvm::StringLiteral listFunctionNames[] = {"cycled", "extended"};
 
-/// Returns std::nullopt if there is no such function.
+/// Returns the function of lists that has this name, or std::nullopt.
 std::optional<ListFunction> findListFunction(llvm::StringRef name);
 
 /// `count` must be from 1 to `maxListLength`.

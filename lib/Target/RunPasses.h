@@ -15,8 +15,8 @@ class PassManager;
 namespace updraft {
 
 /// Runs passes that generate code. Returns the first error that LLVM reports, for example that the
-/// target has no library function for an operation. By default LLVM would exit the process. After
-/// an error, the passes' output is not valid. Errors that LLVM treats as fatal still end the
+/// target has no library function for an operation. LLVM's default handler would exit the process.
+/// After an error, the passes' output is not valid. Errors that LLVM treats as fatal still end the
 /// process.
 llvm::Error runPasses(llvm::legacy::PassManager &passes, llvm::Module &module);
 

@@ -14,7 +14,7 @@
 
 namespace updraft::harness {
 
-/// There is no code for a rule on a target.
+/// Says that the compiler can't make code for a rule on a target.
 struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

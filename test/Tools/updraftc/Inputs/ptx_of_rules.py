@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-#: The rules that GPUs have no code for yet: they multiply matrices.
+#: These rules multiply matrices, which code for GPUs can't do yet.
 MATRIX_RULES = {"muon"}
 
 
