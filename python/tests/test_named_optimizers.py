@@ -244,7 +244,7 @@ def test_copies_keep_the_choices(name, duplicate):
     optimizer = getattr(optim, name)(params, storage={state: "q8_linear"}, numerics="fast")
     other = copy_in_training(optimizer, duplicate)
     assert type(other) is type(optimizer)
-    assert all(each.numerics == "fast" for each in other._correspondences())
+    assert all(each.numerics == "fast" for each in other._correspondences(other.param_groups[0]))
     assert other.correspondence.storage == {state: "q8_linear"}
 
 

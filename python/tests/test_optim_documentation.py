@@ -16,7 +16,7 @@ from updraft import optim
 
 from .torch_training import OLDER
 
-FUNCTIONS = ["convert", "with_clipping"]
+FUNCTIONS = ["convert", "for_model", "with_clipping"]
 OF_TORCH = sorted({*optim.__all__} - {*FUNCTIONS})
 OF_RULES = sorted({*updraft.shipped_rules()} - {*OF_TORCH})
 

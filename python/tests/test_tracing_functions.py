@@ -12,27 +12,30 @@ from updraft.tracing import names
 
 from .conftest import RULES
 
-# Functions of lists, and what goes with them, which Python rules don't have.
+# Functions that `newton_schulz` and its coefficients are made of.
 OF_LISTS = {
-    "almost_orthogonal",
     "cans",
     "converging_coefficients",
     "deepseek_v4",
     "gram_newton_schulz",
-    "newton_schulz",
     "newton_schulz_aol",
-    "newton_schulz_coefficients",
     "newton_schulz_cubic",
     "newton_schulz_factor",
     "newton_schulz_quintic",
     "newton_schulz_simple",
-    "newton_schulz_steps",
     "polar_express",
     "polar_express_8",
     "square_newton_schulz",
 }
-# Functions whose results don't have the parameter's shape, in products that do.
+# Functions with results of other shapes, and with other arguments, in products of the parameter's
+# shape.
 PRODUCTS = {
+    "almost_orthogonal": lambda x: lang.almost_orthogonal(x, 1e-7),
+    "newton_schulz": lambda x: lang.newton_schulz(x / 8, [(1.5, -0.5, 0), (2, -1.5, 0.5)]),
+    "newton_schulz_coefficients": lambda x: lang.newton_schulz(
+        x / 8, lang.newton_schulz_coefficients("cans", 3)
+    ),
+    "newton_schulz_steps": lambda x: x * lang.newton_schulz_steps("cans"),
     "gram": lambda x: lang.gram(x) @ x,
     "symmetric_product": lambda x: lang.symmetric_product(x, x.T) @ x,
     "transpose": lambda x: lang.transpose(x).T,
@@ -102,6 +105,72 @@ def test_products_are_those_of_the_language():
         updraft.ArrayOptimizer(turned, [weights]).step([each])
         expected = -0.1 * (each.astype("float64") @ each.T @ each)
         numpy.testing.assert_allclose(weights, expected, rtol=1e-5)
+
+
+def test_newton_schulz_is_that_of_the_language():
+    @updraft.rule
+    def orthogonal(param, grad, matrix, coefficients: lang.Static[tuple] = ((1.5, -0.5, 0),) * 8):
+        return param - lang.where(matrix, lang.newton_schulz(grad / 4, coefficients), grad)
+
+    text = " ".join(orthogonal.to_upd().split())
+    assert "newton_schulz(grad / 4, [(1.5, -0.5, 0), (1.5," in text
+    gradient = numpy.random.default_rng(1).normal(size=(3, 5))
+    weights = numpy.zeros_like(gradient)
+    updraft.ArrayOptimizer(orthogonal, [weights]).step([gradient])
+    x = gradient / 4
+    for _ in range(8):
+        x = 1.5 * x - 0.5 * (x @ x.T) @ x
+    numpy.testing.assert_allclose(weights, -x, rtol=1e-12)
+
+
+def test_a_loop_in_python_is_a_newton_schulz_iteration():
+    """Python's lists need no functions of their own: the loop runs while the rule is traced."""
+
+    @updraft.rule
+    def by_hand(param, grad, matrix):
+        x = grad / 4
+        for a, b, c in ((1.5, -0.5, 0.25), (2, -1.5, 0.5)):
+            gram = lang.gram(x)
+            x = a * x + (b * gram + c * gram @ gram) @ x
+        return param - lang.where(matrix, x, grad)
+
+    gradient = numpy.random.default_rng(1).normal(size=(3, 5))
+    weights = numpy.zeros_like(gradient)
+    updraft.ArrayOptimizer(by_hand, [weights]).step([gradient])
+    x = gradient / 4
+    for a, b, c in ((1.5, -0.5, 0.25), (2, -1.5, 0.5)):
+        g = x @ x.T
+        x = a * x + (b * g + c * g @ g) @ x
+    numpy.testing.assert_allclose(weights, -x, rtol=1e-12)
+
+
+LISTS = [
+    (
+        lambda x: lang.newton_schulz(x, 0.5),
+        "the coefficients of `newton_schulz` are `float`; give a list of triples",
+    ),
+    (
+        lambda x: lang.newton_schulz(x, []),
+        "the coefficients of `newton_schulz` are `list`; give a list of triples",
+    ),
+    (
+        lambda x: lang.newton_schulz(x, [(1, 2)]),
+        "the coefficients of `newton_schulz` have the element (1, 2); give three numbers",
+    ),
+    (
+        lambda x: lang.newton_schulz(x, [(1, 2, True)]),
+        "the coefficients of `newton_schulz` have the element (1, 2, True); give three numbers",
+    ),
+    (lambda x: lang.newton_schulz_steps(3), "the name of a set is `int`; give text"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), LISTS)
+def test_refused_lists(call, message):
+    definition = updraft.rule(lambda param, matrix: lang.where(matrix, call(param), param))
+    with pytest.raises(updraft.CompileError) as refusal:
+        definition.to_upd()
+    assert message in str(refusal.value)
 
 
 def test_bools_are_known_as_such():

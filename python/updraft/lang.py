@@ -11,6 +11,7 @@ Each function takes numbers and values of a rule, and returns a value of the rul
 defines the results and their rounding.
 """
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
 from .tracing import values
@@ -18,10 +19,46 @@ from .tracing.messages import error
 from .tracing.places import here
 from .tracing.signature import Static as Static
 from .tracing.trace import Condition, current
-from .tracing.values import Value, as_number, kind_name, leaves, operand, record, shallow
+from .tracing.values import (
+    Value,
+    as_number,
+    kind_name,
+    leaves,
+    literal_text,
+    operand,
+    record,
+    shallow,
+    text_literal,
+)
 
 # An argument of a function: a value of a rule, or a number of Python or numpy.
 Operand: TypeAlias = Value | float
+
+
+# The coefficients of each step of `newton_schulz`.
+Coefficients: TypeAlias = Value | Sequence[tuple[float, float, float]]
+
+
+def _list_of_triples(coefficients: Any) -> Value:
+    if isinstance(coefficients, Value):
+        return coefficients
+    what = "the coefficients of `newton_schulz`"
+    triples = []
+    for triple in coefficients if isinstance(coefficients, Sequence) else ():
+        found = map(as_number, triple) if isinstance(triple, Sequence) else ()
+        numbers = [each for each in found if isinstance(each, int | float)]
+        if len(numbers) != 3 or len(triple) != 3 or any(type(each) is bool for each in numbers):
+            raise error(f"{what} have the element {triple!r}; give three numbers", here())
+        triples.append(f"({', '.join(map(literal_text, numbers))})")
+    if not triples:
+        raise error(f"{what} are {kind_name(coefficients)}; give a list of triples", here())
+    return Value("list", f"[{', '.join(triples)}]")
+
+
+def _text(text: Any) -> Value:
+    if not isinstance(text, str):
+        raise error(f"the name of a set is {kind_name(text)}; give text", here())
+    return Value("text", text_literal(text))
 
 
 def _call(name: str, *arguments: Any, is_bool: bool = False) -> Value:
@@ -345,6 +382,36 @@ def gram(x: Operand) -> Value:
 def symmetric_product(x: Operand, y: Operand) -> Value:
     """A product that is symmetric by definition: those above the diagonal equal those below it."""
     return _call("symmetric_product", x, y)
+
+
+def newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
+    """The orthogonal factor of a matrix whose singular values are at most 1, by an iteration with
+    three coefficients in each step: `a x + b (x x.T) x + c (x x.T)^2 x`.
+    """
+    return _call("newton_schulz", x, _list_of_triples(coefficients))
+
+
+def newton_schulz_coefficients(set: str, steps: Operand) -> Value:
+    """The coefficients of steps of `newton_schulz`, from a set of the library such as
+    "polar_express".
+    """
+    current("newton_schulz_coefficients")
+    count = operand(steps, "the steps of `newton_schulz_coefficients`")
+    return record("call", "newton_schulz_coefficients", (_text(set), count))
+
+
+def newton_schulz_steps(set: str) -> Value:
+    """The number of steps that a set of coefficients is made for."""
+    current("newton_schulz_steps")
+    return record("call", "newton_schulz_steps", (_text(set),))
+
+
+def almost_orthogonal(x: Operand, eps: Operand) -> Value:
+    """Divides the rows of a matrix, or the columns if there are fewer, by estimates of lengths.
+
+    It takes the place of a division by the norm before `newton_schulz`.
+    """
+    return _call("almost_orthogonal", x, eps)
 
 
 def row_sum(x: Operand) -> Value:

@@ -15,6 +15,7 @@ from .. import torch_presence  # noqa: F401  (before the modules that import tor
 
 # isort: split
 from .conversion import convert
+from .for_model import for_model
 from .lbfgs import LBFGS
 from .muon import Muon
 from .torch_classes import (
@@ -54,6 +55,7 @@ __all__ = [
     "Rprop",
     "SparseAdam",
     "convert",
+    "for_model",
     "with_clipping",
 ]
 

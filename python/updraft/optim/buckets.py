@@ -3,7 +3,7 @@
 import itertools
 import operator
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ldexp
 from typing import Any
 
@@ -210,7 +210,9 @@ class Bucket:
         if target is not None:
             self.readings = DeviceReadings(self.stepper, self.device, len(initial))
         seed = require_seed(group.get("seed", 0))
-        self.stepper.set_random(seed if seed < 1 << 63 else seed - (1 << 64), numbers)
+        self.stepper.set_random(
+            seed if seed < 1 << 63 else seed - (1 << 64), [numbers[i] for i in self._owners()]
+        )
         bound: list[dict[str, Any]] = []
         for number, state in enumerate(given):
             if state:
@@ -228,6 +230,10 @@ class Bucket:
     def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
         """Returns the tensors that are stepped, with the gradients in their `.grad`."""
         return params
+
+    def _owners(self) -> Sequence[int]:
+        """The index in `params` of the parameter that each stepped tensor is, or is a part of."""
+        return range(len(self.params))
 
     def _memory(self, number: int, state: Any) -> Any:
         """Returns the tensor that has a state's memory."""
@@ -306,6 +312,10 @@ class Bucket:
         """See `SteppedPart`."""
         self.stepper.abandon()
 
+    def _number_of(self, stepped: int) -> int:
+        """The number in the optimizer of the parameter of a stepped tensor."""
+        return self.numbers[self._owners()[stepped]]
+
     def _bind(self, number: int, state: dict[str, Any]) -> None:
         for name in self.states:
             given = state.get(name)
@@ -321,7 +331,7 @@ class Bucket:
                 continue
             if not isinstance(given, torch.Tensor):
                 raise TypeError(
-                    f"the state `{name}` of parameter {self.numbers[number]} is {type(given)}; "
+                    f"the state `{name}` of parameter {self._number_of(number)} is {type(given)}; "
                     "give a tensor"
                 )
             if name.endswith(_SCALE):
@@ -340,8 +350,8 @@ class Bucket:
         for name in self.states:
             if state.get(name) is not None:
                 raise InvalidArgumentError(
-                    f"parameter {self.numbers[number]} has the state `{name}` but no `step`; give "
-                    "it all of its states, or none"
+                    f"parameter {self._number_of(number)} has the state `{name}` but no `step`; "
+                    "give it all of its states, or none"
                 )
 
     def _share(self, bound: list[dict[str, Any]]) -> None:
@@ -377,6 +387,14 @@ class Bucket:
 
     def take_states(self) -> Iterator[tuple[torch.Tensor, dict[str, Any]]]:
         """See `StateSource`."""
+        fresh, taken = self._taken()
+        for number, state in zip(fresh, taken, strict=True):
+            if state:
+                yield self.params[number], state
+            self.fresh.popleft()
+
+    def _taken(self) -> tuple[list[int], list[dict[str, torch.Tensor]]]:
+        """Returns the stepped tensors with states in `fresh`, and these states."""
         # In one call of C, so that Ctrl-C can't come before they are kept.
         self.fresh.extend(itertools.chain.from_iterable(map(_take_fresh, (self.stepper,))))
         fresh = list(self.fresh)
@@ -388,10 +406,7 @@ class Bucket:
                 numbers, tensors = self._states(fresh, name)
             for number, tensor in zip(numbers, tensors, strict=True):
                 taken[number][name] = self._shown(fresh[number], name, tensor)
-        for number, state in zip(fresh, taken, strict=True):
-            if state:
-                yield self.params[number], state
-            self.fresh.popleft()
+        return fresh, taken
 
     def _states(self, fresh: list[int], name: str) -> tuple[Any, list[torch.Tensor]]:
         try:

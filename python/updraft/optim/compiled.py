@@ -26,6 +26,7 @@ from .devices import GradientScale, target_of
 from .direct_parts import DirectParts
 from .idle import IdleBucket, is_idle
 from .listeners import TOLD_OF_OPERATORS, Listening, in_dual_level, listening
+from .matrix_views import ENTRIES as VIEW_ENTRIES
 from .rule_interface import RuleInterface
 from .shared_memory import find_followers, layers_apart
 from .stand_ins import (
@@ -113,7 +114,7 @@ class _CompiledGroup:
         ]
         #: The group at the last `take`; None if `==` can't detect every change of its values.
         self.taken: Group | None = None
-        correspondences = optimizer._correspondences()
+        correspondences = optimizer._correspondences(group)
         self.read_settings = [
             reader(place)
             for correspondence in correspondences
@@ -135,7 +136,7 @@ class _CompiledGroup:
         return all(map(is_, map(self.params.__getitem__, place), map(params.__getitem__, place)))
 
     def current_settings(self, group: Group) -> list[Any]:
-        others = map(group.get, ("seed", "differentiable", "fused"))
+        others = map(group.get, ("seed", "differentiable", "fused", *VIEW_ENTRIES))
         return [*(read(group, None) for read in self.read_settings), self.sparse_of(group), *others]
 
     def is_taken(self, first: int, group: Group, circumstances: _Circumstances) -> bool:
@@ -186,7 +187,10 @@ class _SupportsScaling:
         if not own or optimizer is None:
             return own
         # There is no code that unscales for a rule that was compiled ahead of time.
-        packaged = isinstance(optimizer.correspondence.rule, PackageDefinition)
+        packaged = any(
+            isinstance(optimizer._correspondence_of(group).rule, PackageDefinition)
+            for group in optimizer.param_groups
+        )
         return not packaged and not has_hooks(optimizer)
 
 
@@ -377,9 +381,13 @@ class CompiledStep:
     def _circumstances(self, scaled: bool) -> _Circumstances:
         return (self._generation.number, scaled, swaps_params(), scalar_dtype())
 
-    def _correspondences(self) -> tuple[Correspondence, ...]:
-        """The correspondences of all rules that a step applies."""
-        return (self.correspondence,)
+    def _correspondence_of(self, group: Group) -> Correspondence:
+        """The correspondence of the rule that steps a group and has its states."""
+        return self.correspondence
+
+    def _correspondences(self, group: Group) -> tuple[Correspondence, ...]:
+        """The correspondences of all rules that a step applies to a group."""
+        return (self._correspondence_of(group),)
 
     def _make_buckets(
         self, group: Group, members: Iterable[tuple[int, torch.Tensor]], scaled: bool
@@ -443,7 +451,7 @@ class CompiledStep:
 
     def _require_fused(self, group: Group, members: Iterable[tuple[int, torch.Tensor]]) -> None:
         """Refuses the parameters that torch's fused steps refuse, with the same error."""
-        if not group.get("fused") or "fused" in self.correspondence.settings:
+        if not group.get("fused") or "fused" in self._correspondence_of(group).settings:
             return
         for _, param in members:
             if param.grad is not None:
@@ -467,12 +475,13 @@ class CompiledStep:
         return self._made_of(kind, group, members, scaled) if members else []
 
     def _made_of(
-        self, kind: type[SteppedPart], group: Group, members: _Members, choice: bool
+        self, kind: Callable[..., SteppedPart], group: Group, members: _Members, choice: bool
     ) -> list[SteppedPart]:
         """Returns buckets of a kind, whose constructors take `choice` last."""
         numbers, params = map(list, zip(*members, strict=True))
         arguments = group, self._states, choice
-        return made_by_state_types(self.correspondence, params, numbers, kind, *arguments)
+        correspondence = self._correspondence_of(group)
+        return made_by_state_types(correspondence, params, numbers, kind, *arguments)
 
     def _compile(self, scaled: bool) -> tuple[list[_CompiledGroup], list[int]]:
         """Returns the compiled groups, after updating them for changed groups and states, and the
@@ -661,7 +670,7 @@ class CompiledStep:
                 except ValueError:
                     # The rule was compiled for a flag whose value has changed.
                     self._remake(entry, position, group, factor)
-            if not self.correspondence.divides_by_zero(group):
+            if not self._correspondence_of(group).divides_by_zero(group):
                 entry.take(group, factor)
             elif any(param.grad is not None for param in entry.params):
                 raise ZeroDivisionError("float division by zero")

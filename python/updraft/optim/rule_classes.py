@@ -2,15 +2,14 @@
 
 import functools
 import inspect
-from collections.abc import Mapping
 from typing import Any
 
 from ..definition import FileDefinition
 from ..shipped import require_path
-from ..shipped_constructor import bound, is_beta, signature
-from .correspondence import Place
+from ..shipped_constructor import bound, signature
 from .documentation import Docstring
 from .rule_optimizer import RuleOptimizer
+from .rule_options import RuleOptions
 
 
 class _Signature:
@@ -37,19 +36,9 @@ class ShippedOptimizer(RuleOptimizer):
         params = given.pop("params")
         super().__init__(self.definition, params, **given)
 
-    def _hyper_places(self) -> Mapping[str, Place]:
-        betas = [name for name in self.rule.hypers if is_beta(name)]
-        return {
-            name: ("betas", betas.index(name), len(betas)) if name in betas else name
-            for name in self.rule.hypers
-        }
-
-    def _defaults(self) -> dict[str, Any]:
-        return {
-            name: parameter.default
-            for name, parameter in self.arguments.parameters.items()
-            if name in ("betas", *self.rule.hypers, *self.rule.statics)
-        }
+    @property
+    def _options(self) -> RuleOptions:
+        return RuleOptions.with_betas(self.rule)
 
 
 @functools.cache

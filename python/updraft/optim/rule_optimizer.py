@@ -1,8 +1,9 @@
 """A torch optimizer for any rule."""
 
 import difflib
+import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from ..caller_warnings import warn_caller
 from ..compiled_rule import CompiledRule
 from ..definition import RuleDefinition
 from ..derived_flags import require_allowed
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, UnsupportedError
 from ..seed import require_seed
 from ..torch_private import disable_dynamo
 from ..torch_step import number_of
@@ -19,17 +20,16 @@ from .compiled import CompiledStep
 from .correspondence import (
     Correspondence,
     Group,
-    Place,
     reader,
     require_hypers,
-    same_names,
     setting_choices,
     specialize,
 )
-
-
-def _static(name: str) -> Place:
-    return lambda group, dtype: group.get(name)
+from .matrix_bucket import MatrixBucket
+from .matrix_views import ENTRIES, MatrixView
+from .rule_options import RuleOptions
+from .stepped_part import SteppedPart
+from .through_torch import TorchBucket
 
 
 class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
@@ -54,7 +54,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                 f"but got {torch.typename(params)}"
             )
         params = list(params)
-        known = self._defaults()
+        known = self._options.defaults
         for name in options:
             if name not in known:
                 raise InvalidArgumentError(
@@ -71,9 +71,9 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
 
     def _require_allowed(self) -> None:
         """Refuses groups with hyperparameters that the rule refuses, even if nothing is stepped."""
-        places = self.correspondence.hypers
         compiled, _ = self._compile(scaled=False)
         for group, entry in zip(self.param_groups, compiled, strict=True):
+            places = self._correspondence_of(group).hypers
             require_hypers(places, group, torch.float32)
             hypers = {
                 name: number_of(reader(place)(group, torch.float32))
@@ -86,46 +86,62 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
 
     def _rule_of(self, group: Group, hypers: Mapping[str, float]) -> CompiledRule:
         """Returns the rule, compiled for the flags of a group and for f32 parameters."""
+        correspondence = self._correspondence_of(group)
 
         def make(settings: dict[str, Any]) -> CompiledRule:
-            return self.rule.compile(defaults=settings, storage=self.correspondence.all_storage)
+            storage = correspondence.all_storage
+            return correspondence.definition.compile(defaults=settings, storage=storage)
 
-        return specialize(make, setting_choices(self.correspondence, group, hypers))
+        return specialize(make, setting_choices(correspondence, group, hypers))
+
+    def _made_of(
+        self,
+        kind: Callable[..., SteppedPart],
+        group: Group,
+        members: list[tuple[int, torch.Tensor]],
+        choice: bool,
+    ) -> list[SteppedPart]:
+        view = MatrixView.of(group)
+        if view is None:
+            return super()._made_of(kind, group, members, choice)
+        if kind is TorchBucket:
+            raise UnsupportedError(
+                "operators of torch can't step a group with `matrix_blocks` or `matrix_layout`"
+            )
+        return super()._made_of(functools.partial(MatrixBucket, view), group, members, choice)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds a group, as in torch. Keeps entries that the rule doesn't read, as in torch, and
         warns if such an entry looks like an option.
+
+        The entries `matrix_blocks` and `matrix_layout` describe the matrices that the rule steps
+        instead of the parameters; see `updraft.optim.for_model`.
         """
-        known = self._defaults()
+        options = self._options_of(param_group) if isinstance(param_group, dict) else self._options
+        known = options.defaults
         for name in param_group if isinstance(param_group, dict) else ():
-            if name in known or name in ("params", "param_names", "seed"):
+            if name in known or name in ("params", "param_names", "seed", *ENTRIES):
                 continue
             near = [other for other in known if re.fullmatch(rf"{re.escape(name[:-1])}\d", other)]
             near = near or difflib.get_close_matches(name, known, 1, cutoff=0.8)
             if near:
                 warn_caller(
-                    f"a parameter group has `{name}`, which the rule `{self.rule.name}` does not "
-                    f"read; it reads {', '.join(f'`{other}`' for other in near)}",
+                    f"a parameter group has `{name}`, which the rule `{options.rule.name}` does "
+                    f"not read; it reads {', '.join(f'`{other}`' for other in near)}",
                 )
         super().add_param_group(param_group)
 
+    @property
+    def _options(self) -> RuleOptions:
+        """The options of the rule."""
+        return RuleOptions.as_in_rule(self.rule)
+
+    def _options_of(self, group: Group) -> RuleOptions:
+        """The options of the rule that steps a group."""
+        return self._options
+
     def _declared(self) -> Correspondence:
-        return Correspondence(
-            rule=self.rule,
-            hypers=self._hyper_places(),
-            # A flag that a group doesn't set may be derived from the hyperparameters.
-            settings={name: _static(name) for name in self.rule.statics},
-            states=None,
-            sparse=None,
-        )
-
-    def _hyper_places(self) -> Mapping[str, Place]:
-        """The place of each hyperparameter in a group."""
-        return same_names(*self.rule.hypers)
-
-    def _defaults(self) -> dict[str, Any]:
-        """The options by their names in a group, with defaults."""
-        return self.rule.hypers | self.rule.statics
+        return self._options.correspondence
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"rule": self.rule}

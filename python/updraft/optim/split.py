@@ -55,7 +55,7 @@ class SplitStep(TorchClass):
     def _declared(self) -> Correspondence:
         return super()._declared() if self.update else self.one_rule
 
-    def _correspondences(self) -> tuple[Correspondence, ...]:
+    def _correspondences(self, group: Group) -> tuple[Correspondence, ...]:
         return (self.correspondence, self.update) if self.update else (self.correspondence,)
 
     def _make_layer(

@@ -149,7 +149,11 @@ class StandIn:
 
     def has_moved(self) -> bool:
         """Whether the parameter's memory or layout has changed."""
-        return self._local() is not self.local or memory_layout(self.local) != self.known
+        local = self._local()
+        return not self._is_same(local) or memory_layout(local) != self.known
+
+    def _is_same(self, local: torch.Tensor) -> bool:
+        return local is self.local
 
     def gradient(self) -> torch.Tensor | None:
         """Returns the gradient for the stand-in; None if the parameter doesn't have one."""
@@ -175,12 +179,12 @@ class StandIn:
     def load(self) -> None:
         """Updates a copy from the parameter."""
         if self.copied:
-            self.tensor.copy_(self.local)
+            self.tensor.view(self.local.shape).copy_(self.local)
 
     def store(self) -> None:
         """Updates the parameter from a copy, and its version for autograd."""
         if self.copied:
-            self.local.copy_(self.tensor)
+            self.local.copy_(self.tensor.view(self.local.shape))
         elif self.distributed:
             torch.autograd.graph.increment_version(self.local)
         torch.autograd.graph.increment_version(self.param)

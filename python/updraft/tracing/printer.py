@@ -7,7 +7,7 @@ from .names import RESERVED, Namespace
 from .places import Place
 from .source import Source
 from .trace import Body, Trace
-from .values import Value
+from .values import Value, text_literal
 
 # Operator precedence, as in docs/language.md.
 _SUM, _PRODUCT, _PREFIX, _POWER, _OPERAND = 4, 5, 6, 7, 8
@@ -37,7 +37,9 @@ _MAX_DEPTH = 24
 # The compiler refuses longer texts.
 _MAX_TEXT = 1 << 16
 
-_PRODUCTS = frozenset({"@", "gram", "symmetric_product", "transpose"})
+_PRODUCTS = frozenset(
+    {"@", "almost_orthogonal", "gram", "newton_schulz", "symmetric_product", "transpose"}
+)
 # Values that exist only for matrices, or only for vectors.
 _MATRIX, _VECTOR = 1, 2
 
@@ -225,7 +227,7 @@ class Printer:
             begin = self.text.length
             self.text.add("  require ")
             self._whole(condition.value)
-            self.text.add(f" else {_string(condition.message)}\n", None)
+            self.text.add(f" else {text_literal(condition.message)}\n", None)
             self.text.mark(begin, condition.place)
 
     def _states(self) -> None:
@@ -304,7 +306,7 @@ class Printer:
                 f"the value `{value.text}` belongs to another call; a rule uses its own arguments",
                 self.place,
             )
-        if value.kind in ("name", "number", "bool"):
+        if value.kind in ("name", "number", "bool", "text", "list"):
             self.text.add(value.text)
         elif value.kind == "unary":
             self.text.add(value.text)
@@ -348,9 +350,3 @@ def _precedence(value: Value) -> int:
         return _PRODUCT if "/" in value.text else _PREFIX
     # Infinity is printed as a quotient.
     return _PRODUCT if value.kind == "number" and "/" in value.text else _OPERAND
-
-
-def _string(text: str) -> str:
-    """Formats a string of the language."""
-    text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
-    return '"' + "".join(c if c.isprintable() else " " for c in text) + '"'

@@ -68,7 +68,7 @@ class Value:
         name: str | None = None,
         trace: Any = None,
     ) -> None:
-        # "number", "bool", "name", "unary", "binary", "if" or "call".
+        # "number", "bool", "text", "list", "name", "unary", "binary", "if" or "call".
         self.kind = kind
         # A literal, a name, an operator of the language, or the name of the called function.
         self.text = text
@@ -311,6 +311,12 @@ def literal_text(number: float) -> str:
         return repr(int(number)) if is_whole else repr(number)
     # The language doesn't have literals for these.
     return "0 / 0" if math.isnan(number) else "1 / 0" if number > 0 else "-1 / 0"
+
+
+def text_literal(text: str) -> str:
+    """Formats a string of the language."""
+    text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    return '"' + "".join(c if c.isprintable() else " " for c in text) + '"'
 
 
 def as_number(thing: Any) -> float | bool | None:

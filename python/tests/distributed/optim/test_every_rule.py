@@ -19,8 +19,8 @@ OPTIONS = {
     "RMSprop": {"centered": True, "momentum": 0.5},
     "SGD": {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
 }
-# A host algorithm; one for gradients of some rows, tested below; and one of two rules, in
-# test_eager.py.
+# A host algorithm; one for gradients of some rows; and one that has products, of torch in
+# test_eager.py. The last two are tested below.
 OTHERS = {"LBFGS", "SparseAdam", "Muon"}
 OF_TORCH = sorted(
     name
@@ -100,6 +100,34 @@ def test_rules_that_torch_has_not(name):
 
     # Some reduce over a group, which is stepped as a whole or not at all.
     assert_equal(compare(name, local, shapes=shapes, apart=True))
+
+
+@on_client
+def test_muon_with_compiled_products():
+    """Wide and tall matrices, batches of them, and for the rule vectors."""
+    rule = updraft.load("Muon")
+    for ns_set in ("simple", "polar_express"):
+        assert_equal(
+            compare(
+                rule,
+                lambda params, **options: updraft.optimizer(rule, params, **options),
+                ns_set=ns_set,
+            )
+        )
+    shapes = {worker: (some[0],) for worker, some in SHAPES.items()}
+    for kind in (torch.optim.Muon, updraft.optim.Muon):
+        assert_equal(compare(kind, updraft.optim.Muon, shapes=shapes, numerics="ieee"))
+
+
+@on_client
+def test_matrices_of_parameters_are_refused():
+    groups = [{"params": parameters("worker1", (6, 3)), "matrix_blocks": 2}]
+    with pytest.raises(updraft.UnsupportedError) as refusal:
+        DistributedOptimizer("Lion", groups)
+    assert str(refusal.value) == (
+        "a distributed optimizer can't split parameters into matrices; give groups without "
+        "`matrix_blocks` and `matrix_layout`"
+    )
 
 
 @on_client

@@ -9,6 +9,7 @@ import torch
 from ...caller_warnings import warn_caller
 from ...optim.compiled import CompiledStep
 from ...optim.correspondence import Group
+from ...optim.split import SplitStep
 from .compiled_execution import CompiledExecution
 from .eager_execution import EagerExecution
 from .execution import Execution
@@ -18,6 +19,8 @@ from .options import Options
 from .registry import functional_optim_map
 
 _log = logging.getLogger(__name__)
+#: The methods of classes that make nothing but compiled rules, with some numerics.
+_OF_ONE_RULE = (CompiledStep._make_layer, SplitStep._make_layer)
 
 
 def registered(given: Any) -> Any:
@@ -37,17 +40,21 @@ def compiled_kind(given: Any) -> Any:
     return maker(chosen)
 
 
-def _has_one_rule(kind: Any) -> bool:
-    """Whether a class steps all parameters by its rule alone. Muon and LBFGS don't, whatever
-    their numerics.
+def _require_one_rule(kind: Any, numerics: Any) -> None:
+    """Refuses a class that doesn't step all parameters by its rule alone.
+
+    Raises:
+        TypeError: the reason, and another choice if there is one.
     """
     if not isinstance(kind, type):
-        return True
-    return (
-        issubclass(kind, CompiledStep)
-        and kind._correspondences is CompiledStep._correspondences
-        and kind._make_layer is CompiledStep._make_layer
-    )
+        return
+    if not issubclass(kind, CompiledStep) or kind._make_layer not in _OF_ONE_RULE:
+        raise TypeError(f"{kind.__name__} does not step by one compiled rule")
+    if issubclass(kind, SplitStep) and numerics == "torch":
+        raise TypeError(
+            f'{kind.__name__} with the numerics "torch" calls functions of torch; the numerics '
+            '"ieee" and "fast" are one compiled rule'
+        )
 
 
 def execution_of(
@@ -63,8 +70,7 @@ def execution_of(
     """
     try:
         kind = compiled_kind(given)
-        if not _has_one_rule(kind):
-            raise TypeError(f"{kind.__name__} does not step by one compiled rule")
+        _require_one_rule(kind, kwargs.get("numerics", "torch"))
     except TypeError as error:
         chosen = registered(given)
         is_functional = chosen is not given and hasattr(chosen, "step")

@@ -1,0 +1,275 @@
+"""One optimizer for a whole model, with a rule for hidden weights and one for everything else."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ..caller_warnings import warn_caller
+from ..definition import FileDefinition, RuleDefinition
+from ..errors import InvalidArgumentError
+from ..loading import definition_of
+from ..seed import require_seed
+from ..shipped import require_path
+from ..torch_private import disable_dynamo
+from .correspondence import Correspondence, Group
+from .matrix_views import MatrixView
+from .routes import Route, routes, table, warnings
+from .rule_optimizer import RuleOptimizer
+from .rule_options import RuleOptions
+
+#: A rule as a caller gives it.
+Rule = RuleDefinition | str | os.PathLike[str]
+
+
+class ModelOptimizer(RuleOptimizer):
+    """Applies a rule to each parameter group, in one step. `for_model` creates it.
+
+    The entry "rule" of a group names its rule.
+
+    Attributes:
+        routes: the rule and the reason for each parameter of the model; empty after unpickling.
+    """
+
+    routes: Sequence[Route] = ()
+
+    @disable_dynamo
+    def __init__(
+        self,
+        rules: Mapping[str, RuleOptions],
+        groups: Iterable[Group],
+        *,
+        storage: Mapping[str, Any] | None = None,
+        numerics: str | None = None,
+    ) -> None:
+        self.rules = dict(rules)
+        self._correspond(numerics, storage)
+        torch.optim.Optimizer.__init__(self, groups, {})
+        self._require_allowed()
+
+    def _correspond(self, numerics: str | None, storage: Mapping[str, Any] | None) -> None:
+        first, *_ = self.rules.values()
+        self.rule = first.rule
+        super()._correspond(numerics, storage)
+        chosen = self.correspondence.storage
+        states = {name: {*options.rule.states} for name, options in self.rules.items()}
+        for state in chosen:
+            if state != "state" and not any(state in having for having in states.values()):
+                known = sorted(set().union(*states.values()))
+                raise InvalidArgumentError(
+                    f"no rule has the state `{state}` of `storage`; the states are "
+                    + ", ".join(f"`{each}`" for each in known)
+                )
+        self._each = {
+            name: replace(
+                options.correspondence,
+                numerics=numerics,
+                storage={
+                    state: stored
+                    for state, stored in chosen.items()
+                    if state == "state" or state in states[name]
+                },
+            )
+            for name, options in self.rules.items()
+        }
+
+    def _correspondence_of(self, group: Group) -> Correspondence:
+        return self._each[self._rule_name(group)]
+
+    def _options_of(self, group: Group) -> RuleOptions:
+        return self.rules[self._rule_name(group)]
+
+    def _rule_name(self, group: Group) -> str:
+        name = group.get("rule")
+        if name not in self.rules:
+            known = " or ".join(f'"{rule}"' for rule in self.rules)
+            raise InvalidArgumentError(
+                f"a parameter group has the `rule` {name!r}; give {known}"
+                if "rule" in group
+                else f"a parameter group has no `rule`; give {known}"
+            )
+        return str(name)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds a group, which needs the entry "rule". See `RuleOptimizer.add_param_group`."""
+        if isinstance(param_group, dict):
+            for name, default in self._options_of(param_group).defaults.items():
+                param_group.setdefault(name, default)
+        super().add_param_group(param_group)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Loads a `state_dict` of an optimizer with the same rules for the same parameters.
+
+        Raises:
+            InvalidArgumentError: a group was saved with another rule or other matrices.
+        """
+        pairs = zip(state_dict["param_groups"], self.param_groups, strict=False)
+        for number, (saved, mine) in enumerate(pairs):
+            theirs, own = saved.get("rule"), self._rule_name(mine)
+            if theirs != own:
+                raise InvalidArgumentError(
+                    f"parameter group {number} was saved for the rule {theirs!r}, and the "
+                    f"optimizer steps it with `{own}`; make the optimizer with the same rules"
+                )
+            if MatrixView.of(saved) != MatrixView.of(mine):
+                raise InvalidArgumentError(
+                    f"parameter group {number} was saved with other `matrix_blocks` or "
+                    "`matrix_layout`; make the optimizer with the same `blocks`"
+                )
+        super().load_state_dict(state_dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"rules": self.rules}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "rules" in state:
+            self.rules = state["rules"]
+        super().__setstate__(state)
+
+    def __repr__(self) -> str:
+        text = torch.optim.Optimizer.__repr__(self)
+        return text.replace(type(self).__name__, " + ".join(self.rules), 1)
+
+
+def for_model(
+    model: torch.nn.Module,
+    rules: str | Sequence[Rule] = "Muon + AdamW",
+    *,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    route: Mapping[str, str] | None = None,
+    blocks: Mapping[str, Sequence[int] | int] | None = None,
+    storage: Mapping[str, Any] | None = None,
+    numerics: str | None = None,
+    seed: int | None = None,
+    verbose: bool = True,
+    **common: Any,
+) -> ModelOptimizer:
+    """Creates one optimizer for all parameters of a model, with two rules.
+
+    The first rule steps the weights of hidden layers, as matrices. The second one steps everything
+    else: embeddings, the output layer, normalization, vectors. The choice is by the kind of module,
+    the name and the shape; a table says what goes where, and why.
+
+    - Fused weights for query, key and value, and the gates of recurrent layers, are split into
+      their matrices.
+    - Filters of a convolution are one matrix, with a row for each output channel.
+    - Parameters of more dimensions are batches of matrices.
+
+    Each rule has two parameter groups at most for each kind of split: one for matrices, one for
+    vectors.
+
+    Args:
+        model: the model.
+        rules: the names of two rules, such as "Muon + AdamW"; or two rules as `updraft.optimizer`
+            takes them.
+        options: hyperparameters and static flags by the rule's name.
+        route: the rule's name by a pattern of parameters' names, such as `{"*.gate.weight":
+            "AdamW"}`. The last pattern that matches counts.
+        blocks: the rows of the matrices that a weight is made of, by a pattern of names, such as
+            `{"*.qkv_proj.weight": (4096, 1024, 1024)}`; or their number, such as the number of
+            heads.
+        storage: storage types of states by name; see `updraft.optimizer`.
+        numerics: "ieee" or "fast"; None for "ieee".
+        seed: the seed of random numbers.
+        verbose: whether to print the table.
+        **common: options of any rule that has them, such as `lr`.
+
+    Raises:
+        InvalidArgumentError: an option or a pattern fits nothing, or blocks don't fit a weight.
+
+    Warns:
+        UserWarning: a choice may be wrong, such as an embedding under the first rule.
+
+    >>> import torch
+    >>> model = torch.nn.Sequential(
+    ...     torch.nn.Embedding(100, 16), torch.nn.Linear(16, 32), torch.nn.Linear(32, 100)
+    ... )
+    >>> optimizer = for_model(model, "Muon + AdamW", options={"Muon": {"lr": 0.02}})
+    rule   parameters  tensors  shape     why
+    Muon   1.weight          1  32 x 16   weight of Linear
+    AdamW  0.weight          1  100 x 16  embedding
+    AdamW  1.bias            1  32        vector
+    AdamW  2.weight          1  100 x 32  last linear layer
+    AdamW  2.bias            1  100       vector
+    Muon: 1 tensors, 512 elements
+    AdamW: 4 tensors, 4,932 elements
+    >>> [group["rule"] for group in optimizer.param_groups]
+    ['Muon', 'AdamW', 'AdamW']
+    """
+    named = _named(rules)
+    hidden, others = named
+    found = routes(model, hidden, others, dict(route or {}), dict(blocks or {}))
+    if not found:
+        raise InvalidArgumentError("the model has no parameters")
+    if verbose:
+        print(table(found, [*named]))
+    for warning in warnings(found):
+        warn_caller(warning)
+    if all(each.rule != hidden for each in found):
+        warn_caller(f"no parameter of the model is stepped with `{hidden}`")
+    given = _given_options(named, options or {}, common)
+    random = {} if seed is None else {"seed": require_seed(seed)}
+    groups: dict[tuple[Any, ...], Group] = {}
+    for each in sorted(found, key=lambda each: (each.rule != hidden, not each.is_matrix)):
+        key = (each.rule, each.is_matrix, each.view)
+        entries = each.view.entries() if each.view else {}
+        start = {"params": [], "rule": each.rule, **given[each.rule], **random, **entries}
+        groups.setdefault(key, start)["params"].append((each.name, each.param))
+    made = ModelOptimizer(named, groups.values(), storage=storage, numerics=numerics)
+    made.routes = found
+    return made
+
+
+def _named(rules: str | Sequence[Rule]) -> dict[str, RuleOptions]:
+    """Returns the options of both rules, by the rules' names."""
+    each = [part.strip() for part in rules.split("+")] if isinstance(rules, str) else list(rules)
+    if len(each) != 2:
+        raise InvalidArgumentError(
+            f"`rules` has {len(each)} rules; give one for hidden weights and one for everything "
+            'else, such as "Muon + AdamW"'
+        )
+    named = {}
+    for rule in each:
+        if isinstance(rule, str) and rule.isidentifier():
+            options = RuleOptions.with_betas(FileDefinition(require_path(rule), None, {}))
+        else:
+            options = RuleOptions.as_in_rule(definition_of(rule))
+        if options.rule.name in named:
+            raise InvalidArgumentError(f"`rules` has `{options.rule.name}` twice; give two rules")
+        named[options.rule.name] = options
+    return named
+
+
+def _given_options(
+    named: Mapping[str, RuleOptions],
+    options: Mapping[str, Mapping[str, Any]],
+    common: Mapping[str, Any],
+) -> dict[str, dict[str, Any]]:
+    """Returns the entries of groups that the caller gives, by the rules' names."""
+    given: dict[str, dict[str, Any]] = {name: {} for name in named}
+    for option, value in common.items():
+        having = [name for name, each in named.items() if option in each.defaults]
+        if not having:
+            known = dict.fromkeys(entry for each in named.values() for entry in each.defaults)
+            raise InvalidArgumentError(
+                f"neither rule has an option `{option}`; there are "
+                + ", ".join(f"`{entry}`" for entry in known)
+            )
+        for name in having:
+            given[name][option] = value
+    for name, mine in options.items():
+        if name not in named:
+            raise InvalidArgumentError(
+                f"`options` has `{name}`; the rules are "
+                + " and ".join(f"`{rule}`" for rule in named)
+            )
+        for option, value in mine.items():
+            if option not in named[name].defaults:
+                raise InvalidArgumentError(
+                    f"the rule `{name}` has no option `{option}`; there are "
+                    + ", ".join(f"`{entry}`" for entry in named[name].defaults)
+                )
+            given[name][option] = value
+    return given

@@ -1,0 +1,147 @@
+"""Parameters whose matrices one compiled rule steps together."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from ..errors import UnsupportedError
+from .correspondence import Correspondence
+from .matrix_views import MatrixView
+from .stand_ins import StandIn, StandInBucket, is_distributed
+from .states import enter
+
+
+class _MatrixStandIn(StandIn):
+    """One matrix of a parameter."""
+
+    def __init__(self, param: torch.Tensor, view: MatrixView, place: int) -> None:
+        self.view, self.place = view, place
+        super().__init__(param, in_order=True)
+        if view.layout == "flat":
+            self.tensor = self.tensor.flatten(1)
+
+    def _local(self) -> torch.Tensor:
+        return self.view.slices(self.param.detach())[self.place]
+
+    def _is_same(self, local: torch.Tensor) -> bool:
+        return True  # Every call makes another tensor, of the same memory.
+
+    def gradient(self) -> torch.Tensor | None:
+        """See `StandIn`."""
+        grad = super().gradient()
+        if grad is None:
+            return None
+        if grad.layout != torch.strided:
+            raise UnsupportedError(
+                f"a gradient of layout {grad.layout} can't be split into matrices; give dense "
+                "gradients to groups with `matrix_blocks` or `matrix_layout`"
+            )
+        return self.view.matrices(grad)[self.place]
+
+
+def _has_all(whole: torch.Tensor, parts: list[torch.Tensor]) -> bool:
+    """Whether the parts are views of the whole."""
+    memory = whole.untyped_storage().data_ptr()
+    return all(part.untyped_storage().data_ptr() == memory for part in parts)
+
+
+class MatrixBucket(StandInBucket):
+    """A bucket that steps the matrices of parameters, each as a parameter of its own.
+
+    `optimizer.state` has the states of whole parameters: those of the matrices, one below the
+    other. Random numbers of the same places in matrices of a parameter are equal.
+    """
+
+    def __init__(
+        self, view: MatrixView, correspondence: Correspondence, params: list[Any], *rest: Any
+    ) -> None:
+        self.view = view
+        if any(map(is_distributed, params)):
+            raise UnsupportedError(
+                "a DTensor can't be split into matrices; give it a group without `matrix_blocks` "
+                "and `matrix_layout`"
+            )
+        counts = [len(view.rows(param.shape)) for param in params]
+        ends = itertools.accumulate(counts)
+        #: For each parameter, the numbers of its matrices.
+        self.matrices = [range(end - n, end) for end, n in zip(ends, counts, strict=True)]
+        super().__init__(correspondence, params, *rest)
+
+    def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
+        if len(self.rule.stored_states) > len(self.rule.states):
+            raise UnsupportedError(
+                f"the rule `{self.rule.name}` keeps states in blocks or with corrections, which "
+                "can't be split into matrices; choose another `storage`, or give the parameters a "
+                "group without `matrix_blocks` and `matrix_layout`"
+            )
+        self.stand_ins = [
+            _MatrixStandIn(param, self.view, place)
+            for param, matrices in zip(params, self.matrices, strict=True)
+            for place in range(len(matrices))
+        ]
+        return [stand_in.tensor for stand_in in self.stand_ins]
+
+    def _owners(self) -> list[int]:
+        return [i for i, matrices in enumerate(self.matrices) for _ in matrices]
+
+    # Neither a parameter nor its states are DTensors.
+
+    def _memory(self, number: int, state: Any) -> Any:
+        return state
+
+    def _shown(self, number: int, name: str, state: torch.Tensor) -> torch.Tensor:
+        return state
+
+    def _bind(self, number: int, state: dict[str, Any]) -> None:
+        shape = self.params[number].shape
+        parts: list[dict[str, Any]] = [{} for _ in self.matrices[number]]
+        for name, value in state.items():
+            if name == "step":
+                # Each matrix counts its own steps.
+                values = [value, *(torch.as_tensor(value).clone() for _ in parts[1:])]
+            elif isinstance(value, torch.Tensor):
+                values = self.view.parts(value, shape)
+            else:
+                values = [value] * len(parts)  # Refused below.
+            for part, each in zip(parts, values, strict=True):
+                part[name] = each
+        given = [dict(part) for part in parts]
+        for matrix, part in zip(self.matrices[number], parts, strict=True):
+            super()._bind(matrix, part)
+        for name, value in state.items():
+            mine = [part[name] for part in parts]
+            moved = any(one is not other[name] for one, other in zip(mine, given, strict=True))
+            if moved or (isinstance(value, torch.Tensor) and not _has_all(value, mine)):
+                whole = self._joined(number, name, mine)
+                enter(state, {name: whole}, self.generation)
+
+    def _joined(self, number: int, name: str, parts: list[torch.Tensor]) -> torch.Tensor:
+        """Returns the state of a parameter, and makes its matrices use that memory."""
+        if name == "step":
+            return parts[0]
+        shape = self.params[number].shape
+        whole = self.view.joined(parts, shape)
+        if len(parts) > 1:
+            pieces = self.view.parts(whole, shape)
+            for matrix, piece in zip(self.matrices[number], pieces, strict=True):
+                self.stepper.bind_state(matrix, name, piece)
+        return whole
+
+    def take_states(self) -> Iterator[tuple[torch.Tensor, dict[str, Any]]]:
+        """See `StateSource`."""
+        fresh, taken = self._taken()
+        made = dict(zip(fresh, taken, strict=True))
+        for number, matrices in enumerate(self.matrices):
+            if matrices[0] not in made:
+                continue
+            parts = [made[matrix] for matrix in matrices]
+            state = {
+                name: self._joined(number, name, [part[name] for part in parts])
+                for name in parts[0]
+            }
+            if state:
+                yield self.params[number], state
+            for matrix in matrices:
+                self.fresh.remove(matrix)

@@ -1,0 +1,302 @@
+"""Decides which rule steps each parameter of a model, and as which matrices.
+
+Rules such as Muon are made for the weights of hidden layers. Embeddings, output layers,
+normalization and vectors get a rule for single elements (Jordan et al., "Muon", 2024).
+"""
+
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import nn
+
+from ..errors import InvalidArgumentError
+from .matrix_views import MatrixView
+
+
+@dataclass(frozen=True, eq=False)
+class Route:
+    """The rule of a parameter.
+
+    Attributes:
+        name: the parameter's name in the model.
+        param: the parameter.
+        rule: the name of the rule.
+        reason: why this rule, as a phrase.
+        view: the matrices that the rule gets; None for the parameter itself.
+        warning: why the choice may be wrong; None if it seems right.
+    """
+
+    name: str
+    param: torch.Tensor
+    rule: str
+    reason: str
+    view: MatrixView | None = None
+    warning: str | None = None
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether the parameter has two or more dimensions."""
+        return self.param.dim() > 1
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A module that has a parameter, and the parameter's names in the model and the module."""
+
+    module: nn.Module
+    name: str
+    own_name: str
+
+
+#: Rows that a weight has for each gate of the recurrent module, stacked.
+_GATES = {nn.LSTM: 4, nn.LSTMCell: 4, nn.GRU: 3, nn.GRUCell: 3}
+_CONVOLUTIONS = nn.modules.conv._ConvNd
+_NORMS = (
+    nn.modules.batchnorm._NormBase,
+    *(nn.GroupNorm, nn.LayerNorm, nn.LocalResponseNorm),
+    *((nn.RMSNorm,) if hasattr(nn, "RMSNorm") else ()),
+)
+_EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
+#: Names of parameters or modules that are looked up or added, not multiplied.
+_LIKE_EMBEDDING = re.compile(r"(^|[._])(\w*embed(ding)?s?|wte|wpe|\w*_token|pos_emb\w*)($|[._])")
+_LIKE_HEAD = re.compile(r"(^|[._])(lm_head|head|classifier|output_layer|unembed\w*)($|[._])")
+#: Names of weights for query, key and value, one below the other.
+_QKV = re.compile(r"(^|[._])(\w*qkv\w*|c_attn|in_proj_weight)($|[._])")
+#: Names whose order of rows differs between models.
+_QKV_OF_HEADS = re.compile(r"(^|[._])query_key_value($|[._])")
+_KEY_VALUE = re.compile(r"(^|[._])(kv_proj|to_kv|wkv)($|[._])")
+
+
+def routes(
+    model: nn.Module,
+    hidden: str,
+    others: str,
+    chosen: Mapping[str, str],
+    blocks: Mapping[str, Sequence[int] | int],
+) -> list[Route]:
+    """Returns the route of each parameter of a model, in the order of `model.parameters()`.
+
+    Args:
+        model: the model.
+        hidden: the rule for weights of hidden layers.
+        others: the rule for all other parameters.
+        chosen: rules by patterns of parameters' names, in place of the choice by kind.
+        blocks: `matrix_blocks` by patterns of names.
+
+    Raises:
+        InvalidArgumentError: a pattern matches no parameter, or names another rule.
+    """
+    places = _places(model)
+    output = _output_layer(model)
+    found = []
+    for name, param in model.named_parameters():
+        its = places[id(param)]
+        unlike = _unlike_hidden(name, param, its, output)
+        pattern = _last_match(chosen, name)
+        rule = chosen[pattern] if pattern else others if unlike else hidden
+        if rule not in (hidden, others):
+            raise InvalidArgumentError(
+                f"`route` gives `{pattern}` the rule `{rule}`; the rules are `{hidden}` and "
+                f"`{others}`"
+            )
+        route = Route(name, param, rule, unlike or "")
+        if rule == hidden:
+            route = _hidden(route, its[0])
+        if pattern:
+            warning = f"{unlike}: `{hidden}` is for weights of hidden layers"
+            route = replace(
+                route,
+                reason=f"`route` has `{pattern}`",
+                warning=warning if unlike and rule == hidden else None,
+            )
+        pattern = _last_match(blocks, name)
+        if pattern:
+            route = _with_blocks(route, pattern, blocks[pattern])
+        if route.view:
+            route.view.rows(param.shape)  # Refuses blocks that don't fit.
+        found.append(route)
+    for argument, patterns in (("route", chosen), ("blocks", blocks)):
+        for each in patterns:
+            _require_match(argument, each, [route.name for route in found])
+    return found
+
+
+def _last_match(patterns: Iterable[str], name: str) -> str | None:
+    matching = [pattern for pattern in patterns if fnmatch.fnmatchcase(name, pattern)]
+    return matching[-1] if matching else None
+
+
+def _require_match(argument: str, pattern: str, names: list[str]) -> None:
+    """Refuses a pattern that matches no name. Another pattern may count for all of its names."""
+    if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
+        raise InvalidArgumentError(
+            f"no parameter matches the pattern `{pattern}` of `{argument}`; names are those of "
+            "`model.named_parameters()`, and `*` stands for any characters"
+        )
+
+
+def _places(model: nn.Module) -> dict[int, list[_Place]]:
+    """The places of each parameter, by its id. Tied weights have several."""
+    found: dict[int, list[_Place]] = {}
+    for prefix, module in model.named_modules():
+        for own_name, param in module._parameters.items():
+            if param is not None:
+                name = f"{prefix}.{own_name}" if prefix else own_name
+                found.setdefault(id(param), []).append(_Place(module, name, own_name))
+    return found
+
+
+def _output_layer(model: nn.Module) -> nn.Module | None:
+    """The output layer of a model whose modules are in the order of their use: the last one with a
+    matrix, if it is linear and others come before.
+    """
+    having = [
+        module
+        for module in model.modules()
+        if any(param is not None and param.dim() > 1 for param in module._parameters.values())
+    ]
+    return having[-1] if len(having) > 1 and isinstance(having[-1], nn.Linear) else None
+
+
+def _unlike_hidden(
+    name: str, param: torch.Tensor, places: list[_Place], output: nn.Module | None
+) -> str | None:
+    """Returns how a parameter differs from the weights of hidden layers: by its modules, its
+    name or its shape. None if it is such a weight.
+    """
+    for place in places:
+        if isinstance(place.module, _EMBEDDINGS):
+            tied = [each.name for each in places if each is not place]
+            return "embedding" + "".join(f", tied to {each}" for each in tied)
+    module = places[0].module
+    is_filter = isinstance(module, _CONVOLUTIONS)
+    checks = [
+        ("scalar", param.dim() == 0),
+        ("vector", param.dim() == 1),
+        ("normalization", isinstance(module, _NORMS)),
+        ("last linear layer", any(place.module is output for place in places)),
+        ("named like an output layer", _LIKE_HEAD.search(name)),
+        ("named like an embedding", _LIKE_EMBEDDING.search(name)),
+        ("one row or column", _is_thin(param, is_filter)),
+    ]
+    return next((reason for reason, holds in checks if holds), None)
+
+
+def _is_thin(param: torch.Tensor, is_filter: bool) -> bool:
+    if param.dim() < 2:
+        return True
+    rows, columns = param.shape[-2:]
+    if is_filter:
+        rows, columns = len(param), param.shape[1:].numel()
+    return min(rows, columns) < 2
+
+
+def _hidden(route: Route, place: _Place) -> Route:
+    """Completes the route of a weight of a hidden layer: its reason, view and warning."""
+    module, param = place.module, route.param
+    kind = type(module)
+    weight = f"weight of {'Linear' if isinstance(module, nn.Linear) else kind.__name__}"
+    if param.dim() < 2:
+        return route
+    if isinstance(module, _CONVOLUTIONS):
+        return _with(route, "filters of a convolution", MatrixView(layout="flat"))
+    if kind in _GATES and place.own_name.startswith("weight"):
+        count = _GATES[kind]
+        return _with(route, f"{count} gates", MatrixView(count))
+    # Transformers' Conv1D, a linear layer, has inputs as rows.
+    layout = "transposed" if kind.__name__ == "Conv1D" and param.dim() == 2 else None
+    view = MatrixView(layout=layout) if layout else None
+    if param.dim() > 2:
+        return _with(route, f"{param.dim()}-D: a batch of matrices", None)
+    rows, columns = param.shape[::-1] if layout else param.shape
+    warning = None
+    if _QKV_OF_HEADS.search(route.name):
+        warning = (
+            "query, key and value are one matrix, and their order in its rows differs between "
+            "models; give `blocks`"
+        )
+    elif _QKV.search(route.name) and rows == 3 * columns:
+        return _with(route, "query, key and value", MatrixView(3, layout))
+    elif _QKV.search(route.name):
+        warning = (
+            f"query, key and value may be one matrix of {rows} rows; give their rows as `blocks`"
+        )
+    elif _KEY_VALUE.search(route.name) and rows % 2 == 0:
+        return _with(route, "key and value", MatrixView(2, layout))
+    elif rows >= max(8 * columns, 8192) and not isinstance(module, nn.Linear):
+        warning = f"{rows} x {columns} looks like an embedding; give its rule as `route`"
+    return _with(route, weight, view, warning)
+
+
+def _with(route: Route, reason: str, view: MatrixView | None, warning: str | None = None) -> Route:
+    return replace(route, reason=reason, view=view, warning=warning)
+
+
+def _with_blocks(route: Route, pattern: str, rows: Sequence[int] | int) -> Route:
+    """The route of a parameter that matches a pattern of `blocks`."""
+    layout = route.view.layout if route.view else None
+    blocks = rows if isinstance(rows, int) else tuple(rows)
+    return _with(route, f"`blocks` has `{pattern}`", MatrixView(blocks, layout))
+
+
+def _alike(found: Sequence[Route]) -> list[tuple[str, list[Route]]]:
+    """Returns routes whose names differ only in numbers, after one name with `*` for them."""
+    alike: dict[tuple[object, ...], list[Route]] = {}
+    for route in found:
+        pattern = re.sub(r"(?<![^.])\d+(?![^.])", "*", route.name)
+        key = (pattern, route.rule, route.param.shape, route.reason, route.view)
+        alike.setdefault(key, []).append(route)
+    return [(_common([route.name for route in members]), members) for members in alike.values()]
+
+
+def _common(names: list[str]) -> str:
+    segments = zip(*(name.split(".") for name in names), strict=True)
+    return ".".join(each[0] if len(set(each)) == 1 else "*" for each in segments)
+
+
+def table(found: Sequence[Route], rules: Sequence[str]) -> str:
+    """Returns a table of routes, in the order of the rules. Names that differ only in numbers share
+    a line.
+    """
+    rows = [("rule", "parameters", "tensors", "shape", "why")]
+    for name, members in sorted(_alike(found), key=lambda each: rules.index(each[1][0].rule)):
+        first = members[0]
+        shape = " x ".join(map(str, first.param.shape)) or "scalar"
+        rows.append((first.rule, name, str(len(members)), shape, _why(first)))
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    text = [
+        f"{rule:{widths[0]}}  {name:{widths[1]}}  {count:>{widths[2]}}  {shape:{widths[3]}}  {why}"
+        for rule, name, count, shape, why in rows
+    ]
+    for rule in rules:
+        mine = [route.param for route in found if route.rule == rule]
+        text.append(
+            f"{rule}: {len(mine)} tensors, {sum(param.numel() for param in mine):,} elements"
+        )
+    return "\n".join(text)
+
+
+def warnings(found: Sequence[Route]) -> list[str]:
+    """Returns what may be wrong, once for names that differ only in numbers."""
+    return [
+        f"{name}: {members[0].warning}" for name, members in _alike(found) if members[0].warning
+    ]
+
+
+def _why(route: Route) -> str:
+    if route.view is None:
+        return route.reason
+    rows = route.view.rows(route.param.shape)
+    parts = [route.reason]
+    if len(rows) > 1 and len(set(rows)) == 1:
+        parts.append(f"{len(rows)} matrices of {rows[0]} rows")
+    elif len(rows) > 1:
+        parts.append(f"matrices of {', '.join(map(str, rows))} rows")
+    if route.view.layout == "flat":
+        parts.append(f"a matrix of {route.param[0].numel()} columns")
+    elif route.view.layout == "transposed":
+        parts.append("transposed")
+    return "; ".join(parts)
