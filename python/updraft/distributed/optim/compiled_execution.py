@@ -6,8 +6,10 @@ from typing import Any
 
 import torch
 
+from ...errors import UnsupportedError
 from ...optim.compiled import CompiledStep, is_constant
 from ...optim.correspondence import Group
+from ...optim.matrix_views import MatrixView
 from .hypers import HyperReaders
 from .references import stand_ins
 from .remote import RemoteOptimizer
@@ -66,6 +68,11 @@ class CompiledExecution:
     def __init__(
         self, kind: Any, groups: Sequence[Group], args: Any, kwargs: Any, count_versions: bool
     ) -> None:
+        if any(MatrixView.of(group) for group in groups):
+            raise UnsupportedError(
+                "a distributed optimizer can't split parameters into matrices; give groups without "
+                "`matrix_blocks` and `matrix_layout`"
+            )
         self.template: Any = kind(stand_ins(groups), *args, **kwargs)
         self._optimizer: CompiledStep = self.template
         # For the parameters on workers, whose dimensions may differ from those here.

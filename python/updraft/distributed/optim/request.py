@@ -6,10 +6,8 @@ from typing import Any
 
 from ... import dtypes
 from ...compiled_rule import setting_literal
-from ...errors import UnsupportedError
 from ...optim.compiled import CompiledStep
 from ...optim.correspondence import AS_DENSE, Correspondence, Group, setting_choices
-from ...optim.matrix_views import MatrixView
 from ...optim.state_storage import FLOATS
 from ...package_definition import PackageDefinition
 from .hypers import HyperReaders
@@ -22,11 +20,6 @@ def _literals(settings: dict[str, Any]) -> dict[str, str]:
 
 def _described(correspondence: Correspondence, readers: HyperReaders, group: Group) -> Any:
     """The worker-independent part of a group, and the source of its rule."""
-    if MatrixView.of(group) is not None:
-        raise UnsupportedError(
-            "a distributed optimizer can't split parameters into matrices; give groups without "
-            "`matrix_blocks` and `matrix_layout`"
-        )
     definition = correspondence.definition
     sparse = correspondence.sparse_of(group)
     source, _ = definition._chosen_text(correspondence.read_settings(group))
