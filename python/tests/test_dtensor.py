@@ -231,6 +231,69 @@ def muon(mesh, kind):
         assert buffers[0].full_tensor().equal(buffers[1].full_tensor())
 
 
+#: Rules with products of matrices; entries of the group; a state of the parameter's shape.
+GATHERED = [
+    ("Muon", {}, "momentum_buffer"),
+    ("Muon", {"matrix_blocks": 2}, "momentum_buffer"),
+    ("Muon", {"matrix_blocks": 2, "matrix_layout": "transposed"}, "momentum_buffer"),
+    (optim.Muon, {"numerics": "ieee"}, "momentum_buffer"),
+]
+
+
+def gather_matrices(mesh, name, entries, state, kind):
+    """Products take whole matrices. The bits are those of one process."""
+    shapes = [(6, 4), (8, 20), (2, 2)] + ([] if entries else [(5, 3), (2, 3, 4), (7,), (1, 2)])
+    plain = parameters(shapes=shapes)
+    params = distributed(plain, mesh, kind)
+
+    def optimizer_of(some):
+        if isinstance(name, type):
+            return name(some, lr=0.1, **entries)
+        rule = updraft.load(name)
+        return updraft.optimizer(rule, [{"params": some, **entries}], lr=0.1)
+
+    reference, optimizer = optimizer_of(plain), optimizer_of(params)
+    for step in range(6):
+        if step == 3:
+            saved = copy.deepcopy(optimizer.state_dict())
+            optimizer = optimizer_of(params)
+            optimizer.load_state_dict(saved)
+        if step == 4:
+            for each in (reference, optimizer):
+                each.param_groups[0]["lr"] = 0.01
+        set_gradients(plain, step, absent={step} if step > 3 else ())
+        distributed_gradients(params, plain, mesh)
+        versions = [param._version for param in params]
+        kept = optimizer.state[params[0]].get(state)
+        reference.step()
+        optimizer.step()
+        if step not in (0, 3):
+            assert optimizer.state[params[0]][state] is kept
+        for param, old in zip(params, versions, strict=True):
+            assert (param._version > old) == (param.grad is not None)
+    for single, param in zip(plain, params, strict=True):
+        assert torch.equal(param.full_tensor(), single.detach())
+        theirs, ours = reference.state[single], optimizer.state[param]
+        assert list(theirs) == list(ours)
+        assert ours.get("step") == theirs.get("step")
+        assert ours[state].placements == param.placements
+        assert torch.equal(ours[state].full_tensor(), theirs[state])
+
+
+def refuse_to_gather(mesh):
+    """A group's flag that the rule refuses is refused before a step."""
+    (param,) = distributed(parameters(shapes=[(6, 4)]), mesh, "rows")
+    optimizer = updraft.optimizer(updraft.load("Muon"), [param])
+    before = param.full_tensor().clone()
+    param.grad = torch.ones_like(param)
+    optimizer.param_groups[0]["ns_set"] = "none"
+    with pytest.raises(updraft.CompileError, match="Invalid ns_set value: none"):
+        optimizer.step()
+    assert torch.equal(param.full_tensor(), before)
+    with pytest.raises(updraft.InvalidArgumentError, match="don't make 5 equal blocks"):
+        updraft.optimizer(updraft.load("Muon"), [{"params": [param], "matrix_blocks": 5}])
+
+
 def muon_of_one_row(mesh):
     """A rank without rows; torch refuses to add different placements."""
     plain = parameters(shapes=[(1, 2)])
@@ -346,6 +409,12 @@ def test_unsupported_cases_are_refused(tmp_path):
 def test_muon(tmp_path):
     jobs = [(muon, kind) for kind in ("rows", "columns", "replicated")]
     spawn(tmp_path, [*jobs, (muon_of_one_row,)])
+
+
+@pytest.mark.parametrize("kind", ["rows", "columns", "replicated"])
+def test_products_of_whole_matrices(tmp_path, kind):
+    jobs = [(gather_matrices, *case, kind) for case in GATHERED]
+    spawn(tmp_path, [*jobs, (refuse_to_gather,)])
 
 
 def test_local_tensors_that_are_replaced(tmp_path):

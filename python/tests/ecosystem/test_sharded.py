@@ -2,6 +2,7 @@
 
 from unittest import mock
 
+import pytest
 import torch
 import torch.distributed.checkpoint as checkpoint
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
@@ -85,9 +86,41 @@ def test_matrices_fully_sharded(in_processes):
     in_processes(matrices_fully_sharded)
 
 
-def saves(folder):
+def adamw(model):
+    return optim.AdamW(model.parameters(), lr=0.1)
+
+
+def routed(model):
+    return optim.for_model(model, blocks={"0.weight": 2}, lr=0.1, verbose=False)
+
+
+def routed_fully_sharded(folder):
+    """Products take whole matrices, so the bits are those of one process with these gradients."""
+    model, plain = sharded(), network()
+    optimizer, reference = routed(model), routed(plain)
+    rank = torch.distributed.get_rank()
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(5):
+        batch = torch.randn(4, 4, 6, generator=generator)[rank]
+        optimizer.zero_grad()
+        model(batch).square().mean().backward()
+        for param, its in zip(plain.parameters(), model.parameters(), strict=True):
+            param.grad = its.grad.full_tensor()
+        optimizer.step()
+        reference.step()
+    for param, its in zip(plain.parameters(), model.parameters(), strict=True):
+        assert torch.equal(its.full_tensor(), param)
+    momentum = optimizer.state[model[0].weight]["momentum_buffer"]
+    assert momentum.placements == model[0].weight.placements
+
+
+def test_routed_fully_sharded(in_processes):
+    in_processes(routed_fully_sharded)
+
+
+def saves(folder, make):
     model = sharded()
-    optimizer = optim.AdamW(model.parameters(), lr=0.1)
+    optimizer = make(model)
     train(model, optimizer)
     weights, states = get_state_dict(model, optimizer)
     saved = {"model": weights, "optimizer": states}
@@ -98,11 +131,20 @@ def saves(folder):
         torch.save(parameters, folder / "after.pt")
 
 
-def test_loaded_in_one_process_after_two(in_processes, tmp_path):
+def saves_adamw(folder):
+    saves(folder, adamw)
+
+
+def saves_routed(folder):
+    saves(folder, routed)
+
+
+@pytest.mark.parametrize(("saving", "make"), [(saves_adamw, adamw), (saves_routed, routed)])
+def test_loaded_in_one_process_after_two(in_processes, tmp_path, saving, make):
     """A single process continues from the checkpoint of two."""
-    in_processes(saves)
+    in_processes(saving)
     model = network()
-    optimizer = optim.AdamW(model.parameters())
+    optimizer = make(model)
     weights, states = get_state_dict(model, optimizer)
     saved = {"model": weights, "optimizer": states}
     checkpoint.load(saved, checkpoint_id=tmp_path / "checkpoint")

@@ -24,6 +24,7 @@ from .clipping import GradientNorm, Spread, coefficient, require_max_norm, total
 from .correspondence import Correspondence, Group, reader
 from .devices import GradientScale, target_of
 from .direct_parts import DirectParts
+from .gathered_part import GatheredPart
 from .idle import IdleBucket, is_idle
 from .listeners import TOLD_OF_OPERATORS, Listening, in_dual_level, listening
 from .matrix_views import ENTRIES as VIEW_ENTRIES
@@ -32,6 +33,7 @@ from .shared_memory import find_followers, layers_apart
 from .stand_ins import (
     StandInBucket,
     WholeParametersError,
+    is_distributed,
     need_stand_ins,
     needs_operators,
     require_mutable,
@@ -441,6 +443,9 @@ class CompiledStep:
                 buckets += self._made_of(TorchBucket, group, some, in_graph)
             except UnsupportedError as refusal:
                 # The rule can't run as operations of torch.
+                if kind in refusals and all(is_distributed(param) for _, param in some):
+                    buckets += self._made_of(GatheredPart, group, some, scaled)
+                    continue
                 if kind in refusals:
                     raise refusals[kind] from None
                 if in_graph or not listened or any(needs_operators(param) for _, param in some):

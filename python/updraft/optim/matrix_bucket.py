@@ -9,7 +9,7 @@ import torch
 from ..errors import UnsupportedError
 from .correspondence import Correspondence
 from .matrix_views import MatrixView
-from .stand_ins import StandIn, StandInBucket, is_distributed
+from .stand_ins import StandIn, StandInBucket, WholeParametersError, is_distributed
 from .states import enter
 
 
@@ -58,11 +58,6 @@ class MatrixBucket(StandInBucket):
         self, view: MatrixView, correspondence: Correspondence, params: list[Any], *rest: Any
     ) -> None:
         self.view = view
-        if any(map(is_distributed, params)):
-            raise UnsupportedError(
-                "a DTensor can't be split into matrices; give it a group without `matrix_blocks` "
-                "and `matrix_layout`"
-            )
         counts = [len(view.rows(param.shape)) for param in params]
         ends = itertools.accumulate(counts)
         #: For each parameter, the numbers of its matrices.
@@ -70,6 +65,9 @@ class MatrixBucket(StandInBucket):
         super().__init__(correspondence, params, *rest)
 
     def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
+        if any(map(is_distributed, params)):
+            # Blocks of rows aren't those of ranks.
+            raise WholeParametersError(self.rule.name, True, params)
         if len(self.rule.stored_states) > len(self.rule.states):
             raise UnsupportedError(
                 f"the rule `{self.rule.name}` keeps states in blocks or with corrections, which "

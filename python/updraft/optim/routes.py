@@ -197,17 +197,18 @@ def _is_thin(param: torch.Tensor, is_filter: bool) -> bool:
 def _hidden(route: Route, place: _Place) -> Route:
     """Completes the route of a weight of a hidden layer: its reason, view and warning."""
     module, param = place.module, route.param
-    kind = type(module)
-    weight = f"weight of {'Linear' if isinstance(module, nn.Linear) else kind.__name__}"
+    # `fully_shard` makes subclasses.
+    kinds = [each.__name__.removeprefix("FSDP") for each in type(module).__mro__]
+    weight = f"weight of {'Linear' if isinstance(module, nn.Linear) else kinds[0]}"
     if param.dim() < 2:
         return route
     if isinstance(module, _CONVOLUTIONS):
         return _with(route, "filters of a convolution", MatrixView(layout="flat"))
-    if kind in _GATES and place.own_name.startswith("weight"):
-        count = _GATES[kind]
-        return _with(route, f"{count} gates", MatrixView(count))
+    gates = next((count for kind, count in _GATES.items() if isinstance(module, kind)), None)
+    if gates and place.own_name.startswith("weight"):
+        return _with(route, f"{gates} gates", MatrixView(gates))
     # Transformers' Conv1D, a linear layer, has inputs as rows.
-    layout = "transposed" if kind.__name__ == "Conv1D" and param.dim() == 2 else None
+    layout = "transposed" if "Conv1D" in kinds and param.dim() == 2 else None
     view = MatrixView(layout=layout) if layout else None
     if param.dim() > 2:
         return _with(route, f"{param.dim()}-D: a batch of matrices", None)

@@ -25,6 +25,7 @@ from .correspondence import (
     setting_choices,
     specialize,
 )
+from .gathered_part import GatheredPart
 from .matrix_bucket import MatrixBucket
 from .matrix_views import ENTRIES, MatrixView
 from .rule_options import RuleOptions
@@ -102,7 +103,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         choice: bool,
     ) -> list[SteppedPart]:
         view = MatrixView.of(group)
-        if view is None:
+        if view is None or kind is GatheredPart:
             return super()._made_of(kind, group, members, choice)
         if kind is TorchBucket:
             raise UnsupportedError(

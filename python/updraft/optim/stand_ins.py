@@ -204,7 +204,7 @@ class WholeParametersError(UnsupportedError):
 
     def __init__(self, rule: str, by_group: bool, params: list[torch.Tensor]) -> None:
         self.apart = [is_distributed(param) if by_group else is_sharded(param) for param in params]
-        placements = next(param.placements for param in params if is_sharded(param))
+        placements = next(param.placements for param in params if is_distributed(param))
         super().__init__(
             f"the rule `{rule}` reduces over whole parameters, but a parameter has the placements "
             f"{placements}; replicate it, or use an element-wise rule"
