@@ -53,12 +53,12 @@ class _Place:
 
 #: Rows that a weight has for each gate of the recurrent module, stacked.
 _GATES = {nn.LSTM: 4, nn.LSTMCell: 4, nn.GRU: 3, nn.GRUCell: 3}
-_CONVOLUTIONS = nn.modules.conv._ConvNd
-_NORMS = (
-    nn.modules.batchnorm._NormBase,
-    *(nn.GroupNorm, nn.LayerNorm, nn.LocalResponseNorm),
-    *((nn.RMSNorm,) if hasattr(nn, "RMSNorm") else ()),
+_CONVOLUTIONS = (
+    *(nn.Conv1d, nn.Conv2d, nn.Conv3d),
+    *(nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d),
 )
+#: Those whose weights may have several dimensions.
+_NORMS = (nn.LayerNorm, nn.RMSNorm)
 _EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
 #: Names of parameters or modules that are looked up or added, not multiplied.
 _LIKE_EMBEDDING = re.compile(r"(^|[._])(\w*embed(ding)?s?|wte|wpe|\w*_token|pos_emb\w*)($|[._])")
@@ -142,10 +142,9 @@ def _places(model: nn.Module) -> dict[int, list[_Place]]:
     """The places of each parameter, by its id. Tied weights have several."""
     found: dict[int, list[_Place]] = {}
     for prefix, module in model.named_modules():
-        for own_name, param in module._parameters.items():
-            if param is not None:
-                name = f"{prefix}.{own_name}" if prefix else own_name
-                found.setdefault(id(param), []).append(_Place(module, name, own_name))
+        for own_name, param in module.named_parameters(recurse=False):
+            name = f"{prefix}.{own_name}" if prefix else own_name
+            found.setdefault(id(param), []).append(_Place(module, name, own_name))
     return found
 
 
@@ -156,7 +155,7 @@ def _output_layer(model: nn.Module) -> nn.Module | None:
     having = [
         module
         for module in model.modules()
-        if any(param is not None and param.dim() > 1 for param in module._parameters.values())
+        if any(param.dim() > 1 for param in module.parameters(recurse=False))
     ]
     return having[-1] if len(having) > 1 and isinstance(having[-1], nn.Linear) else None
 
