@@ -14,11 +14,14 @@ from .conftest import RULES
 
 # Functions of lists, and what goes with them, which Python rules don't have.
 OF_LISTS = {
+    "adamw_ratio",
     "almost_orthogonal",
     "cans",
     "converging_coefficients",
     "deepseek_v4",
     "gram_newton_schulz",
+    "height",
+    "is_newton_schulz_set",
     "newton_schulz",
     "newton_schulz_aol",
     "newton_schulz_coefficients",
@@ -27,9 +30,12 @@ OF_LISTS = {
     "newton_schulz_quintic",
     "newton_schulz_simple",
     "newton_schulz_steps",
+    "orthogonal_factor",
     "polar_express",
     "polar_express_8",
+    "spectral_ratio",
     "square_newton_schulz",
+    "width",
 }
 # Functions whose results don't have the parameter's shape, in products that do.
 PRODUCTS = {
