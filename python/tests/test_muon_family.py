@@ -73,7 +73,7 @@ def test_the_size_of_gradients_does_not_matter(name, scale):
     numpy.testing.assert_allclose(scaled, usual, rtol=1e-5, atol=1e-6)
 
 
-def test_a_single_beta_keeps_its_name():
+def test_a_second_beta_alone_keeps_its_name():
     param = torch.nn.Parameter(torch.ones(3, 4))
     optimizer = optim.AdaMuon([param], beta2=0.9)
     assert optimizer.param_groups[0]["beta2"] == 0.9

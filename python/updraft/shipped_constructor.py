@@ -23,13 +23,13 @@ def comment(path: str) -> list[str]:
 
 
 def betas_among(names: Iterable[str]) -> list[str]:
-    """Returns the hyperparameters that are `betas`: beta1, beta2, …, if there are several."""
+    """Returns the hyperparameters that are `betas`: beta1, beta2, …. Without beta1, none is."""
     betas = [name for name in names if re.fullmatch(r"beta\d", name)]
-    return betas if len(betas) > 1 else []
+    return betas if "beta1" in betas else []
 
 
 def signature(definition: RuleDefinition) -> inspect.Signature:
-    """The constructor's parameters. Several of beta1, beta2, … are `betas`."""
+    """The constructor's parameters. The rule's beta1, beta2, … are `betas`."""
     parameters = [inspect.Parameter("params", _ANY)]
     betas = betas_among(definition.hypers)
     for name, value in definition.hypers.items():

@@ -23,8 +23,8 @@ class _Signature:
 
 
 class ShippedOptimizer(RuleOptimizer):
-    """An optimizer for a rule of the package. If the rule has several of beta1, beta2, …, they are
-    `betas`, as in `torch.optim`.
+    """An optimizer for a rule of the package. The rule's beta1, beta2, … are `betas`, as in
+    `torch.optim`.
     """
 
     definition: FileDefinition
