@@ -195,22 +195,20 @@ class AdaMuon(
     lr=0.02,
     weight_decay=0.01,
     momentum=0.95,
-    beta2=0.999,
     eps=1e-8,
     nesterov=True,
-    sign_stabilized=False,
+    sign_stabilized=True,
     ns_set="simple",
     ns_steps=None,
     maximize=False,
 ):
-    """Si, Zhang and Shen (arXiv 2507.11005), as in their code; its paper takes signs."""
+    """Si, Zhang and Shen (arXiv 2507.11005), as in their code, with averages of gradients."""
 
     def update(self, p, g, state, h, t):
         b = average(state, "b", g, h.momentum)
         d = h.momentum * b + (1 - h.momentum) * g if h.nesterov else b
         o = orthogonal(d.sign() if h.sign_stabilized else d, h.ns_set, h.ns_steps, h.eps)
-        v = average(state, "v", o.square(), h.beta2) / (1 - h.beta2**t)
-        u = o / (v.sqrt() + h.eps)
+        u = o / (average(state, "v", o.square(), h.momentum).sqrt() + h.eps)
         step = 0.2 * h.lr * math.sqrt(math.prod(sides(p))) * u / (whole_norm(u) + h.eps)
         return p * (1 - h.lr * h.weight_decay) - step
 

@@ -49,8 +49,8 @@ OPTIONS = {
     ],
     "adamuon": [
         {},
-        {"nesterov": False, "momentum": 0.9, "beta2": 0.9, "ns_steps": 2, "weight_decay": 0.1},
-        {"sign_stabilized": True, "beta2": 0.95, "ns_set": "aol"},
+        {"nesterov": False, "momentum": 0.9, "ns_steps": 2, "weight_decay": 0.1},
+        {"sign_stabilized": False, "ns_set": "aol"},
         {"ns_set": "polar_express", "eps": 0.01},
     ],
     "adan": [{}, {"weight_decay": 0.1}, {"weight_decay": 0.1, "no_prox": True, "beta2": 0.7}],

@@ -2,10 +2,8 @@
 
 import numpy
 import pytest
-import torch
 
 import updraft
-from updraft import optim
 
 NAMES = ["Muon", "NorMuon", "AdaMuon", "Scion", "PolarGrad"]
 
@@ -35,15 +33,15 @@ def test_a_gradient_of_zero_only_decays(name, shape):
 
 @pytest.mark.parametrize("options", [{}, {"numerics": "fast"}], ids=str)
 @pytest.mark.parametrize("name", NAMES)
-def test_a_row_or_a_column_is_orthogonal_when_its_norm_is_1(name, options):
-    """The sets of coefficients come within a quarter of 1."""
+def test_a_row_or_a_column_keeps_its_direction(name, options):
+    """It has one singular value, and the iteration changes nothing else."""
     settings = {"ns_set": "polar_express", "weight_decay": 0}
     if name == "Scion":
         settings = {"ns_set": "polar_express", "norm": "Spectral", "unconstrained": True}
     grad = draw(2, 1, 9)
     row, _ = stepped(name, numpy.zeros_like(grad), [grad], defaults=settings, **options)
     column, _ = stepped(name, numpy.zeros_like(grad.T), [grad.T], defaults=settings, **options)
-    if name != "AdaMuon":  # its elements all have the same size
+    if name != "AdaMuon":  # elements of its first step all have one size
         cosine = (row * grad).sum() / numpy.linalg.norm(row) / numpy.linalg.norm(grad)
         assert cosine == pytest.approx(-1, abs=1e-3)
     if name != "NorMuon":  # it divides rows
@@ -71,13 +69,3 @@ def test_the_size_of_gradients_does_not_matter(name, scale):
     usual, _ = stepped(name, param, [draw(8, 5, 8)], **options)
     scaled, _ = stepped(name, param, [draw(8, 5, 8) * numpy.float32(scale)], **options)
     numpy.testing.assert_allclose(scaled, usual, rtol=1e-5, atol=1e-6)
-
-
-def test_a_second_beta_alone_keeps_its_name():
-    param = torch.nn.Parameter(torch.ones(3, 4))
-    optimizer = optim.AdaMuon([param], beta2=0.9)
-    assert optimizer.param_groups[0]["beta2"] == 0.9
-    assert "betas" not in optimizer.param_groups[0]
-    param.grad = torch.ones(3, 4)
-    optimizer.step()
-    assert optimizer.state[param].keys() >= {"momentum_buffer", "v_buffer"}

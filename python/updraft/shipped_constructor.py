@@ -2,7 +2,6 @@
 
 import inspect
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from .compiled_rule import read_source
@@ -22,22 +21,20 @@ def comment(path: str) -> list[str]:
     return "\n".join(lines).split("\n\n")
 
 
-def betas_among(names: Iterable[str]) -> list[str]:
-    """Returns the hyperparameters that are `betas`: beta1, beta2, …. Without beta1, none is."""
-    betas = [name for name in names if re.fullmatch(r"beta\d", name)]
-    return betas if "beta1" in betas else []
+def is_beta(name: str) -> bool:
+    """Whether a hyperparameter is one of `betas`."""
+    return re.fullmatch(r"beta\d", name) is not None
 
 
 def signature(definition: RuleDefinition) -> inspect.Signature:
     """The constructor's parameters. The rule's beta1, beta2, … are `betas`."""
     parameters = [inspect.Parameter("params", _ANY)]
-    betas = betas_among(definition.hypers)
+    betas = tuple(value for name, value in definition.hypers.items() if is_beta(name))
     for name, value in definition.hypers.items():
-        if name not in betas:
+        if not is_beta(name):
             parameters.append(inspect.Parameter(name, _ANY, default=value))
-        elif name == betas[0]:
-            values = tuple(definition.hypers[beta] for beta in betas)
-            parameters.append(inspect.Parameter("betas", _ANY, default=values))
+        elif all(parameter.name != "betas" for parameter in parameters):
+            parameters.append(inspect.Parameter("betas", _ANY, default=betas))
     for name, value in definition.statics.items():
         parameters.append(inspect.Parameter(name, _NAMED, default=value))
     return inspect.Signature(parameters + choices("ieee"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..definition import FileDefinition
 from ..shipped import require_path
-from ..shipped_constructor import betas_among, bound, signature
+from ..shipped_constructor import bound, is_beta, signature
 from .correspondence import Place
 from .documentation import Docstring
 from .rule_optimizer import RuleOptimizer
@@ -38,7 +38,7 @@ class ShippedOptimizer(RuleOptimizer):
         super().__init__(self.definition, params, **given)
 
     def _hyper_places(self) -> Mapping[str, Place]:
-        betas = betas_among(self.rule.hypers)
+        betas = [name for name in self.rule.hypers if is_beta(name)]
         return {
             name: ("betas", betas.index(name), len(betas)) if name in betas else name
             for name in self.rule.hypers
