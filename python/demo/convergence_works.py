@@ -138,5 +138,9 @@ WORKS = [
     Work("came", {"lr": 1e-3}),
     Work("adam_mini", {"lr": 1e-3}),
     Work("muon", {"lr": 5e-3}),
+    Work("normuon", {"lr": 5e-3}),
+    Work("adamuon", {"lr": 2e-3}),
+    Work("scion", {"lr": 5e-3, "momentum": 0.1, "scale": 5}),
+    Work("polargrad", {"lr": 5e-2}),
     Work("sophia", {"lr": 1e-3, "weight_decay": 0.01}),
 ]

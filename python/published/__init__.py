@@ -9,7 +9,7 @@ from .factored import CAME, AdamMini
 from .layerwise import LAMB, LARS, NovoGrad
 from .moments import MARS, AdaBelief, Adan, AdEMAMix, QHAdam, Sophia, Yogi
 from .momentum import QHM, Lion, Signum
-from .muon import Muon
+from .muon import AdaMuon, Muon, NorMuon, PolarGrad, Scion
 from .prodigy import Prodigy
 from .proximal import FTRL
 from .rowwise import RowwiseAdagrad
@@ -20,6 +20,7 @@ OPTIMIZERS = {
     "adabelief": AdaBelief,
     "adam_mini": AdamMini,
     "adamc": AdamC,
+    "adamuon": AdaMuon,
     "adan": Adan,
     "ademamix": AdEMAMix,
     "adopt": ADOPT,
@@ -33,13 +34,16 @@ OPTIMIZERS = {
     "lion": Lion,
     "mars": MARS,
     "muon": Muon,
+    "normuon": NorMuon,
     "novograd": NovoGrad,
+    "polargrad": PolarGrad,
     "prodigy": Prodigy,
     "qhadam": QHAdam,
     "qhm": QHM,
     "rowwise_adagrad": RowwiseAdagrad,
     "schedule_free_adamw": ScheduleFreeAdamW,
     "schedule_free_sgd": ScheduleFreeSGD,
+    "scion": Scion,
     "signum": Signum,
     "sophia": Sophia,
     "stable_adamw": StableAdamW,

@@ -1,10 +1,10 @@
-"""Muon: momentum whose matrices are made nearly orthogonal."""
+"""Muon and its relatives: momentum whose matrices are made nearly orthogonal."""
 
 import math
 
 import torch
 
-from .base import Published
+from .base import Published, average
 
 #: Triples of the iteration for each set, and whether more steps start again after the last.
 COEFFICIENTS = {
@@ -85,6 +85,37 @@ def triples(name, steps):
     return [listed[i % len(listed) if cycles else min(i, len(listed) - 1)] for i in range(steps)]
 
 
+def sides(p):
+    """Rows and columns; a vector is a matrix of one column."""
+    return (p.shape[-2], p.shape[-1]) if p.dim() >= 2 else (p.numel(), 1)
+
+
+def whole_norm(x):
+    """The norm of each matrix, or of a vector."""
+    return torch.linalg.matrix_norm(x, keepdim=True) if x.dim() >= 2 else x.norm()
+
+
+def inner(x, y):
+    """The inner product of each pair of matrices, or of vectors."""
+    return (x * y).sum(dim=(-2, -1), keepdim=True) if x.dim() >= 2 else (x * y).sum()
+
+
+def orthogonal(d, name, steps, eps):
+    """Newton and Schulz's iteration for each matrix; a vector is divided by its norm."""
+    if d.dim() < 2:
+        return d / d.norm().clamp(min=eps)
+    margin = 1.02 if name == "polar_express" else 1
+    x = d / (margin * whole_norm(d)).clamp(min=eps)
+    if name == "aol":
+        is_wide = d.shape[-2] <= d.shape[-1]
+        gram = (d @ d.mT if is_wide else d.mT @ d).abs()
+        x = d / gram.sum(dim=-1 if is_wide else -2, keepdim=True).clamp(min=eps).sqrt()
+    for a, b, c in triples(name, steps or STEPS.get(name, 5)):
+        gram = x @ x.mT
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x
+
+
 class Muon(
     Published,
     lr=1e-3,
@@ -112,23 +143,145 @@ class Muon(
             b = b + g
         d = ahead if h.nesterov else b
         state["b"] = h.momentum * b if h.accumulation == "feedback" else b
-        rows, columns = (p.shape[-2], p.shape[-1]) if p.dim() >= 2 else (p.numel(), 1)
+        rows, columns = sides(p)
         ratio = {
             "original": math.sqrt(max(1, rows / columns)),
             "match_rms_adamw": 0.2 * math.sqrt(max(rows, columns)),
             "spectral_unclamped": math.sqrt(rows / columns),
             "none": 1,
         }[h.adjust_lr_fn]
-        margin = 1.02 if h.ns_set == "polar_express" else 1
+        o = orthogonal(d, h.ns_set, h.ns_steps, h.eps)
+        return p * (1 - h.lr * h.weight_decay) - h.lr * ratio * o
+
+
+class NorMuon(
+    Published,
+    lr=0.01,
+    mu=0.95,
+    muon_beta2=0.95,
+    weight_decay=0.01,
+    epsilon=1e-8,
+    nesterov=False,
+    cautious_wd=False,
+    adjust_lr="spectral_norm",
+    ns_set="polar_express",
+    ns_steps=None,
+    maximize=False,
+):
+    """Li et al. (arXiv 2510.05491), as in Dion: sums, and the ratios of `adjust_lr`."""
+
+    def update(self, p, g, state, h, t):
+        b = h.mu * state.get("b", torch.zeros_like(g)) + g
+        state["b"] = b
+        o = orthogonal(g + h.mu * b if h.nesterov else b, h.ns_set, h.ns_steps, h.epsilon)
+        rows, columns = sides(p)
+        u = o
         if p.dim() >= 2:
-            x = d / (margin * torch.linalg.matrix_norm(d, keepdim=True)).clamp(min=h.eps)
-            if h.ns_set == "aol":
-                side = -1 if rows <= columns else -2
-                gram = (d @ d.mT if rows <= columns else d.mT @ d).abs()
-                x = d / gram.sum(dim=side, keepdim=True).clamp(min=h.eps).sqrt()
-            for a, b2, c in triples(h.ns_set, h.ns_steps or STEPS.get(h.ns_set, 5)):
-                gram = x @ x.mT
-                x = a * x + (b2 * gram + c * gram @ gram) @ x
+            v = average(state, "v", o.square().mean(dim=-1, keepdim=True), h.muon_beta2)
+            u = o / (v.sqrt() + h.epsilon)
+            u = u * (whole_norm(o) / whole_norm(u).clamp(min=h.epsilon))
+        decayed = p * (1 - h.lr * h.weight_decay)
+        kept = torch.where(u * p >= 0, decayed, p) if h.cautious_wd else decayed
+        ratio = {
+            "spectral_norm": math.sqrt(rows / columns),
+            "rms_norm": 0.2 * math.sqrt(max(rows, columns)),
+            "none": 1,
+        }[h.adjust_lr]
+        return kept - h.lr * ratio * u
+
+
+class AdaMuon(
+    Published,
+    lr=0.02,
+    weight_decay=0.01,
+    momentum=0.95,
+    eps=1e-8,
+    nesterov=True,
+    sign_stabilized=True,
+    ns_set="simple",
+    ns_steps=None,
+    maximize=False,
+):
+    """Si, Zhang and Shen (arXiv 2507.11005), as in their code, with averages of gradients."""
+
+    def update(self, p, g, state, h, t):
+        b = average(state, "b", g, h.momentum)
+        d = h.momentum * b + (1 - h.momentum) * g if h.nesterov else b
+        o = orthogonal(d.sign() if h.sign_stabilized else d, h.ns_set, h.ns_steps, h.eps)
+        u = o / (average(state, "v", o.square(), h.momentum).sqrt() + h.eps)
+        step = 0.2 * h.lr * math.sqrt(math.prod(sides(p))) * u / (whole_norm(u) + h.eps)
+        return p * (1 - h.lr * h.weight_decay) - step
+
+
+class PolarGrad(
+    Published,
+    lr=3e-4,
+    momentum=0.95,
+    weight_decay=0.01,
+    extra_scale_factor=1.0,
+    eps=1e-7,
+    nesterov=False,
+    polar_first=False,
+    ns_set="quintic",
+    ns_steps=None,
+    maximize=False,
+):
+    """Lau, Long and Su (arXiv 2505.21799), with Newton and Schulz's iteration."""
+
+    def update(self, p, g, state, h, t):
+        if h.polar_first:
+            o = orthogonal(g, h.ns_set, h.ns_steps, h.eps)
+            nuclear, direction = inner(o, g), average(state, "b", o, h.momentum)
         else:
-            x = d / d.norm().clamp(min=h.eps)
-        return p * (1 - h.lr * h.weight_decay) - h.lr * ratio * x
+            d = average(state, "b", g, h.momentum)
+            if h.nesterov:
+                d = h.momentum * d + (1 - h.momentum) * g
+            direction = orthogonal(d, h.ns_set, h.ns_steps, h.eps)
+            nuclear = inner(direction, d)
+        step = h.lr * h.extra_scale_factor * nuclear * direction
+        return p * (1 - h.lr * h.weight_decay) - step
+
+
+class Scion(
+    Published,
+    lr=1e-3,
+    momentum=1.0,
+    scale=1.0,
+    eps=1e-8,
+    norm="Auto",
+    unconstrained=False,
+    normalized=None,
+    transposed=False,
+    clamped=False,
+    ns_set="simple",
+    ns_steps=None,
+    maximize=False,
+):
+    """Pethick et al. (arXiv 2502.07529): the norms of their code."""
+
+    def update(self, p, g, state, h, t):
+        d = average(state, "d", g, 1 - h.momentum)
+        normalized = h.norm != "ColNorm" if h.normalized is None else h.normalized
+        lmo = self.lmo(d if d.dim() >= 2 else d.reshape(-1, 1), h, normalized, d.dim() >= 2)
+        return (p if h.unconstrained else p * (1 - h.lr)) - h.lr * h.scale * lmo.reshape(d.shape)
+
+    @staticmethod
+    def lmo(d, h, normalized, is_matrix):
+        """The minimizer over the unit ball, negated; a vector is given as one column."""
+        rows, columns = d.shape[-2:]
+        if h.norm == "Spectral" or (h.norm == "Auto" and is_matrix):
+            factor = math.sqrt(rows / columns) if normalized else math.sqrt(rows)
+            factor = max(1, factor) if h.clamped else factor
+            return factor * orthogonal(d if is_matrix else d[:, 0], h.ns_set, h.ns_steps, h.eps)
+        if h.norm == "Sign":
+            return d.sign() / columns if normalized else d.sign()
+        if h.transposed:
+            d, rows, columns = d.mT, columns, rows
+        if h.norm == "RowNorm":
+            length = d.square().sum(dim=-1, keepdim=True).sqrt()
+            length = math.sqrt(columns) * length if normalized else length
+        else:
+            length = d.square().mean(dim=-2, keepdim=True).sqrt()
+            length = columns * length if normalized and h.norm == "ColNorm" else length
+        result = d / (length + h.eps)
+        return result.mT if h.transposed else result

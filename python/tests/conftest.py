@@ -11,8 +11,6 @@ import updraft
 from .installed_package import changed_since_installation
 
 RULES = pathlib.Path(__file__).resolve().parents[2] / "rules"
-#: The rules that can be written with torch's operations: the ones without products of matrices.
-IN_TORCH = [name for name in updraft.shipped_rules() if name != "Muon"]
 
 # To import `published`.
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))

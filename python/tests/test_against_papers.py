@@ -47,6 +47,12 @@ OPTIONS = {
         {"lr": 0.05, "max_lr": 0.1, "weight_decay": 0.1},
         {"lr": 0.05, "max_lr": 0.1, "weight_decay": 0.1, "normalized": False},
     ],
+    "adamuon": [
+        {},
+        {"nesterov": False, "momentum": 0.9, "ns_steps": 2, "weight_decay": 0.1},
+        {"sign_stabilized": False, "ns_set": "aol"},
+        {"ns_set": "polar_express", "eps": 0.01},
+    ],
     "adan": [{}, {"weight_decay": 0.1}, {"weight_decay": 0.1, "no_prox": True, "beta2": 0.7}],
     "ademamix": [
         {},
@@ -93,7 +99,19 @@ OPTIONS = {
         {"ns_set": "cubic"},
         {"ns_set": "aol"},
     ],
+    "normuon": [
+        {},
+        {"nesterov": True, "mu": 0.9, "muon_beta2": 0.8, "adjust_lr": "rms_norm"},
+        {"cautious_wd": True, "weight_decay": 0.5, "lr": 0.05, "adjust_lr": "none"},
+        {"ns_set": "aol", "epsilon": 0.01, "ns_steps": 2},
+    ],
     "novograd": [{}, {"beta1": 0.8, "weight_decay": 0.1}],
+    "polargrad": [
+        {},
+        {"lr": 0.01, "nesterov": True, "momentum": 0.9, "extra_scale_factor": 0.2},
+        {"lr": 0.01, "polar_first": True, "weight_decay": 0.1},
+        {"lr": 0.01, "ns_set": "deepseek_v4"},
+    ],
     "prodigy": [
         {},
         {"d0": 1e-3, "weight_decay": 0.1, "growth_rate": 1.5},
@@ -117,6 +135,18 @@ OPTIONS = {
     ],
     "schedule_free_adamw": [{}, {"warmup_steps": 7, "weight_decay": 0.1}],
     "schedule_free_sgd": [{}, {"lr": 0.1, "warmup_steps": 7, "weight_decay": 0.1}],
+    "scion": [
+        {},
+        {"momentum": 0.1, "norm": "Spectral", "clamped": True, "ns_set": "quintic"},
+        {"momentum": 0.1, "unconstrained": True, "normalized": False, "scale": 3.0},
+        {"momentum": 0.1, "norm": "Sign", "lr": 0.01},
+        {"momentum": 0.1, "norm": "Sign", "normalized": False},
+        {"momentum": 0.1, "norm": "ColNorm", "lr": 0.01, "unconstrained": True},
+        {"momentum": 0.5, "norm": "ColNorm", "normalized": True, "transposed": True, "lr": 0.1},
+        {"momentum": 0.1, "norm": "RowNorm", "lr": 0.01},
+        {"momentum": 0.1, "norm": "RowNorm", "normalized": False, "transposed": True},
+        {"momentum": 0.1, "norm": "BiasRMS", "lr": 0.01, "eps": 0.01},
+    ],
     "signum": [{}, {"momentum": 0.0}, {"lr": 0.01, "weight_decay": 0.1}],
     "sophia": [{}, {"lr": 0.01, "gamma": 0.5, "weight_decay": 0.0}],
     "stable_adamw": [

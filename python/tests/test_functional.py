@@ -7,7 +7,8 @@ import torch
 import updraft
 from updraft import lang
 
-from .conftest import IN_TORCH, MOMENTUM
+from .conftest import MOMENTUM
+from .rules_in_torch import IN_TORCH
 
 SHAPES = [(3, 4), (5,), (2, 3, 2), (), (1, 1)]
 STATIC = [

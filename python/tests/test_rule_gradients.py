@@ -8,7 +8,7 @@ import torch
 import updraft
 from updraft import lang
 
-from .conftest import IN_TORCH
+from .rules_in_torch import IN_TORCH
 
 F64 = torch.float64
 STEPS = 20

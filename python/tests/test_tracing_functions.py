@@ -14,18 +14,24 @@ from .conftest import RULES
 
 # Functions that `newton_schulz` and its coefficients are made of.
 OF_LISTS = {
+    "adamw_ratio",
     "cans",
     "converging_coefficients",
     "deepseek_v4",
     "gram_newton_schulz",
+    "height",
+    "is_newton_schulz_set",
     "newton_schulz_aol",
     "newton_schulz_cubic",
     "newton_schulz_factor",
     "newton_schulz_quintic",
     "newton_schulz_simple",
+    "orthogonal_factor",
     "polar_express",
     "polar_express_8",
+    "spectral_ratio",
     "square_newton_schulz",
+    "width",
 }
 # Functions with results of other shapes, and with other arguments, in products of the parameter's
 # shape.

@@ -65,6 +65,10 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"came", "came", {}, "", ""},
       {"adam-mini", "adam_mini", {}, "", ""},
       {"muon", "muon", {}, "", ""},
+      {"normuon", "normuon", {}, "", ""},
+      {"adamuon", "adamuon", {}, "", ""},
+      {"scion", "scion", {}, "", ""},
+      {"polargrad", "polargrad", {}, "", ""},
       {"sophia", "sophia", {}, "", ""}};
   return optimizers;
 }

@@ -2,6 +2,8 @@
 
 #include "RuleTable.h"
 
+#include "Sides.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -154,6 +156,23 @@ const std::vector<RuleEntry> &table() {
        {{"ns_steps=1", "ns_set=cans ns_steps=3 accumulation=sum adjust_lr_fn=match_rms_adamw",
          "ns_set=aol ns_steps=2 accumulation=feedback nesterov=false"}},
        {{2, "lr", 0.02}, {3, "momentum", 0.5}, {4, "weight_decay", 0.05}}},
+      {"normuon",
+       {{"ns_steps=1", "ns_set=simple ns_steps=2 nesterov=true adjust_lr=rms_norm",
+         "ns_set=aol ns_steps=1 cautious_wd=true adjust_lr=none"}},
+       {{2, "lr", 0.02}, {3, "mu", 0.5}, {4, "muon_beta2", 0.5}, {5, "weight_decay", 0.05}}},
+      {"adamuon",
+       {{"ns_steps=1", "ns_steps=2 nesterov=false maximize=true",
+         "ns_set=quintic ns_steps=1 sign_stabilized=false"}},
+       {{2, "lr", 0.05}, {3, "momentum", 0.5}, {4, "eps", 1e-4}}},
+      {"polargrad",
+       {{"ns_steps=1", "ns_steps=2 nesterov=true maximize=true",
+         "ns_set=simple ns_steps=1 polar_first=true"}},
+       {{2, "lr", 0.02}, {3, "momentum", 0.5}, {4, "extra_scale_factor", 0.2}}},
+      {"scion",
+       {{"ns_steps=1", "norm=Spectral ns_steps=1 clamped=true unconstrained=true", "norm=Sign",
+         "norm=ColNorm", "norm=ColNorm normalized=true transposed=true", "norm=RowNorm",
+         "norm=BiasRMS maximize=true"}},
+       {{2, "lr", 0.02}, {3, "momentum", 0.1}, {4, "scale", 3}}},
       {"prodigy",
        {{"d0=1e-6", "d0=1e-2"}, weightDecay, maximize},
        {{2, "lr", 0.5}, {3, "beta1", 0.8}, {4, "growth_rate", 1.5}, {5, "d_coef", 0.5}}},
@@ -175,9 +194,20 @@ std::vector<std::string> updraft::differential::ruleFiles() {
 }
 
 std::vector<std::string> updraft::differential::deviceRuleFiles() {
-  std::vector<std::string> files = ruleFiles();
-  llvm::erase(files, "muon");
-  return files;
+  static const std::vector<std::string> without = [] {
+    std::vector<std::string> files = ruleFiles();
+    llvm::erase_if(files, [](const std::string &file) {
+      // The tests of a rule with an error report it.
+      return llvm::expectedToOptional(multiplies(RuleVariant{file, {}, {}}.instantiate({})))
+          .value_or(false);
+    });
+    return files;
+  }();
+  return without;
+}
+
+std::vector<std::string> updraft::differential::usualRuleFiles() {
+  return usualTarget() == "host" ? ruleFiles() : deviceRuleFiles();
 }
 
 std::string RuleVariant::name() const {
@@ -204,8 +234,8 @@ RuleCase RuleVariant::instantiate(StorageChoice storage) const {
 
 std::vector<RuleVariant> updraft::differential::allVariants() {
   std::vector<RuleVariant> all;
-  for (const RuleEntry &entry : table())
-    llvm::append_range(all, variantsOf(entry.file));
+  for (const std::string &file : usualRuleFiles())
+    llvm::append_range(all, variantsOf(file));
   return all;
 }
 

@@ -16,7 +16,7 @@ struct RuleFile {
   /// Settings to test in all combinations; an empty one means the default.
   std::vector<std::vector<std::string>> alternatives;
   std::vector<std::string> defaults;
-  /// An invalid setting and its message.
+  /// An invalid setting, or several separated by spaces, and the message.
   std::vector<std::pair<std::string, std::string>> refused;
 };
 

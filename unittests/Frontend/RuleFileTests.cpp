@@ -92,9 +92,12 @@ TEST_P(RuleFileTest, HasItsDefaults) {
 }
 
 TEST_P(RuleFileTest, RefusesBadValuesInTheWordsOfTorch) {
-  for (const auto &[setting, message] : GetParam().refused) {
+  for (const auto &[texts, message] : GetParam().refused) {
+    Settings settings;
+    for (llvm::StringRef setting : llvm::split(texts, ' '))
+      settings.push_back(split(setting));
     DiagnosticEngine diagnostics;
-    EXPECT_FALSE(importRule(context, *program, {"", {split(setting)}, {}}, diagnostics));
+    EXPECT_FALSE(importRule(context, *program, {"", settings, {}}, diagnostics));
     ASSERT_EQ(diagnostics.diagnostics().size(), 1u) << diagnostics.render();
     EXPECT_EQ(diagnostics.diagnostics()[0].message, message);
   }
