@@ -77,9 +77,10 @@ Contestant PythonPeer::running(const std::string &name, const std::string &dtype
 std::optional<Contestant> PythonPeer::contestant(const std::string &name,
                                                  const std::string &implementation,
                                                  const PeerSetup &setup) {
-  std::string answer = ask(fmt::format("make {} {} {} {} {} {} {}", setup.optimizer, implementation,
-                                       setup.fresh ? "fresh" : "persistent", setup.dtype,
-                                       setup.tensors, setup.elements, setup.arguments));
+  std::string answer = ask(fmt::format(
+      "make {} {} {} {} {} {} {}", setup.optimizer, implementation,
+      setup.fresh ? "fresh" : "persistent", setup.dtype, setup.tensors,
+      setup.shapes.empty() ? std::to_string(setup.elements) : setup.shapes, setup.arguments));
   if (answer == "none")
     return std::nullopt;
   return running(name, setup.dtype, answer);

@@ -21,7 +21,9 @@ struct PeerSetup {
   std::string dtype = "f32";
   int64_t tensors = 1;
   int64_t elements = 1; ///< of each tensor
-  bool fresh = false;   ///< an untimed backward computes new gradients before each step
+  /// Matrices in place of `tensors` and `elements`: `12*768x3072,24*768x768`.
+  std::string shapes = {};
+  bool fresh = false; ///< an untimed backward computes new gradients before each step
 };
 
 /// A Python process that steps optimizers on command and measures the time itself, so that its

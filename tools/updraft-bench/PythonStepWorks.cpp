@@ -75,7 +75,8 @@ Row overheadOf(const Row &python, const Row &direct, int64_t tensors) {
 }
 
 std::vector<Row> run(const BenchOptions &options, const StepWork &work) {
-  PeerSetup setup{work.torchClass, work.arguments, "f32", work.tensors, work.elements, work.fresh};
+  PeerSetup setup{work.torchClass, work.arguments, "f32", work.tensors, work.elements, "",
+                  work.fresh};
   if (options.quick) {
     setup.tensors = std::min<int64_t>(setup.tensors, 4);
     setup.elements = std::min<int64_t>(setup.elements, 2000);

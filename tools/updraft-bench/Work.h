@@ -51,6 +51,7 @@ std::vector<Work> linkedWorks();
 std::vector<Work> pythonStepWorks();
 std::vector<Work> pythonProcessWorks();
 std::vector<Work> distributedWorks();
+std::vector<Work> matrixWorks();
 /// Only in builds with UPDRAFT_BUILD_WORKER.
 std::vector<Work> grpcWorks();
 

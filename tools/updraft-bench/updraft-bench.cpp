@@ -30,6 +30,7 @@ Examples:
   updraft-bench --json out.json adamw-1x50M compile-adamw
   updraft-bench python                        every work in Python, with the bounds
   updraft-bench distributed                   steps of a worker's parameters, and empty calls
+  updraft-bench matrices                      products beside the peak of FMAs, Muon beside PyTorch's
   updraft-bench grpc                          updraft-worker: steps, pushes, durable steps
   updraft-bench --quick                       small sizes: only shows that it works
 
@@ -37,7 +38,7 @@ Exit codes: 0 success, 1 a work failed, 2 a file could not be written, 100 and a
 command line.)";
 
 /// Their works run only if they are named.
-constexpr const char *groups[] = {"python", "distributed",
+constexpr const char *groups[] = {"python", "distributed", "matrices",
 #if UPDRAFT_BENCH_GRPC
                                   "grpc"
 #endif
@@ -52,8 +53,9 @@ struct Options {
 
 std::vector<Work> allWorks() {
   std::vector<Work> works = stepWorks();
-  for (auto more : {rowWorks(), interfaceWorks(), linkedWorks(), packageWorks(), threadWorks(),
-                    compileWorks(), pythonStepWorks(), pythonProcessWorks(), distributedWorks()})
+  for (auto more :
+       {rowWorks(), interfaceWorks(), linkedWorks(), packageWorks(), threadWorks(), compileWorks(),
+        pythonStepWorks(), pythonProcessWorks(), distributedWorks(), matrixWorks()})
     std::move(more.begin(), more.end(), std::back_inserter(works));
 #if UPDRAFT_BENCH_GRPC
   for (Work &work : grpcWorks())
@@ -159,11 +161,14 @@ int main(int argc, char **argv) {
     bench.threads = updraft::runtime::ThreadPool::defaultThreadCount();
     std::optional<PythonPeer> torch, jax;
     const std::string scripts = bench.pythonScripts = UPDRAFT_BENCH_SCRIPTS;
-    const bool inPython = std::any_of(works.begin(), works.end(),
-                                      [](const Work &work) { return work.group == "python"; });
+    const auto hasGroup = [&](const std::string &group) {
+      return std::any_of(works.begin(), works.end(),
+                         [&](const Work &work) { return work.group == group; });
+    };
+    const bool inPython = hasGroup("python");
     bench.limitLibrary = UPDRAFT_LIMIT_LIBRARY;
     bench.python = options.python.empty() ? UPDRAFT_BENCH_PYTHON : options.python;
-    if (!options.python.empty() || inPython)
+    if (!options.python.empty() || inPython || hasGroup("matrices"))
       bench.torch = &torch.emplace(bench.python, scripts + "/torch_peer.py", bench.threads);
     if (inPython) {
       const std::string &python = options.jax.empty() ? bench.python : options.jax;

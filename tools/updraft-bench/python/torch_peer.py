@@ -6,9 +6,11 @@ Besides the commands of peer.py:
     sparse OPTIMIZER ROWS COLUMNS LISTED LISTS JSON
     limit LIBRARY
 
-IMPL is an implementation of torch.optim, `compile` (its foreach one through torch.compile) or
-`updraft`. GRADS is `persistent`, or `fresh`: an untimed backward puts the gradients of each step
-into new memory. `limit` is the memory limit of the contestant that was made last.
+IMPL is an implementation of torch.optim, `compile` (its foreach one through torch.compile),
+`f32-products` (torch.optim.Muon, but with products in f32) or `updraft`. ELEMENTS is a number, or
+shapes in place of TENSORS: `12*768x3072,24*768x768`. GRADS is `persistent`, or `fresh`: an untimed
+backward puts the gradients of each step into new memory. `limit` is the memory limit of the
+contestant that was made last.
 """
 
 import ctypes
@@ -24,21 +26,59 @@ IMPLEMENTATIONS = {
     "foreach": {"foreach": True},
     "fused": {"fused": True},
     "compile": {"foreach": True},
+    "f32-products": {},
     "updraft": {},
 }
 
 
-class Dense(Stepped):
-    """An optimizer over tensors of one size, after two steps."""
+def shapes_of(tensors, elements):
+    if "x" not in elements:
+        return [(int(elements),)] * int(tensors)
+    shapes = []
+    for part in elements.split(","):
+        count, _, shape = part.partition("*")
+        shapes += [tuple(map(int, shape.split("x")))] * int(count)
+    return shapes
 
-    def __init__(self, optimizer_class, implementation, fresh, dtype, tensors, elements, arguments):
+
+def orthogonalized_in_f32(grad, ns_coefficients, ns_steps, eps):
+    """The iteration of torch.optim.Muon, without its conversion to bf16."""
+    a, b, c = ns_coefficients
+    x = grad.T if grad.size(0) > grad.size(1) else grad
+    x = x / x.norm().clamp(min=eps)
+    for _ in range(ns_steps):
+        gram = x @ x.T
+        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.T if grad.size(0) > grad.size(1) else x
+
+
+class MuonInF32(torch.optim.Muon):
+    """torch.optim.Muon with products in f32."""
+
+    def step(self):
+        module = torch.optim._muon
+        before = module._zeropower_via_newtonschulz
+        module._zeropower_via_newtonschulz = orthogonalized_in_f32
+        try:
+            super().step()
+        finally:
+            module._zeropower_via_newtonschulz = before
+
+
+class Dense(Stepped):
+    """An optimizer over tensors, after two steps."""
+
+    def __init__(self, optimizer_class, implementation, fresh, dtype, shapes, arguments):
         generator = torch.Generator().manual_seed(0)
         self.params = [
-            torch.rand(elements, generator=generator).to(dtype).requires_grad_()
-            for _ in range(tensors)
+            torch.rand(shape, generator=generator).to(dtype).requires_grad_() for shape in shapes
         ]
         self.factor = torch.tensor(1e-2, dtype=dtype)
-        self.upstream = [torch.rand(elements, generator=generator).to(dtype)] * tensors
+        drawn = {
+            shape: torch.rand(shape, generator=generator).to(dtype)
+            for shape in dict.fromkeys(shapes)
+        }
+        self.upstream = [drawn[shape] for shape in shapes]
         self.backward()
         if fresh:
             self.prepare = self.backward
@@ -113,7 +153,11 @@ def make(optimizer, implementation, grads, dtype, tensors, elements, arguments):
     """An optimizer after one step, or None if there is no such implementation."""
     arguments = json.loads(arguments) | IMPLEMENTATIONS[implementation]
     fresh = grads == "fresh"
-    sizes = DTYPES[dtype], int(tensors), int(elements)
+    sizes = DTYPES[dtype], shapes_of(tensors, elements)
+    if implementation == "f32-products":
+        return Dense(MuonInF32, implementation, fresh, *sizes, arguments)
+    if optimizer == "Muon" and implementation == "for-loop":
+        arguments.pop("foreach")  # It has no other implementation.
     if implementation == "updraft":
         import updraft.optim
 

@@ -1,0 +1,60 @@
+//===- FMAPeak.cpp - The arithmetic that a core can do ----------------------------------------===//
+
+#include "FMAPeak.h"
+
+using namespace updraft::bench;
+
+namespace {
+using Vector16 = float __attribute__((vector_size(64)));
+using Vector8 = float __attribute__((vector_size(32)));
+using Vector4 = float __attribute__((vector_size(16)));
+
+/// Independent sums: more than a core's FMA units have in flight, and fewer than its registers.
+constexpr int sums = 12;
+constexpr int64_t rounds = 1000;
+
+// The compiler must neither know these nor leave out what depends on them.
+volatile float factorOfRounds = 0.5f, termOfRounds = 1, resultOfRounds = 0;
+
+/// 1000 rounds of `sums` FMAs.
+template <typename Vector> [[gnu::always_inline]] inline void run() {
+  const Vector factor = Vector{} + factorOfRounds, term = Vector{} + termOfRounds;
+  Vector values[sums];
+  for (int i = 0; i < sums; ++i)
+    values[i] = term + static_cast<float>(i);
+  for (int64_t round = 0; round < rounds; ++round)
+#pragma clang loop unroll(full)
+    for (int i = 0; i < sums; ++i)
+      values[i] = values[i] * factor + term;
+  Vector total = values[0];
+  for (int i = 1; i < sums; ++i)
+    total += values[i];
+  resultOfRounds = total[0];
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx512f")]] void runAVX512() { run<Vector16>(); }
+[[gnu::target("avx2,fma")]] void runAVX2() { run<Vector8>(); }
+#endif
+} // namespace
+
+int64_t updraft::bench::multiplyAndAdd(int64_t operations) {
+  void (*function)() = run<Vector4>;
+  int64_t width = 4;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) {
+    function = runAVX512;
+    width = 16;
+  } else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    function = runAVX2;
+    width = 8;
+  }
+#endif
+  const int64_t each = 2 * width * sums * rounds;
+  int64_t done = 0;
+  while (done < operations) {
+    function();
+    done += each;
+  }
+  return done;
+}

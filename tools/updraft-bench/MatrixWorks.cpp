@@ -1,0 +1,145 @@
+//===- MatrixWorks.cpp - Benchmarks of products of matrices -----------------------------------===//
+// Products beside the arithmetic that the cores can do, and Muon beside PyTorch's. The bounds are
+// those of docs/performance.md.
+
+#include "FMAPeak.h"
+#include "PythonPeer.h"
+#include "Stepper.h"
+#include "Work.h"
+#include "runtime/cpu/ThreadPool.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+using namespace updraft::bench;
+using updraft::runtime::ThreadPool;
+
+namespace {
+/// Two general products of m x n and n x m, and of m x m and m x n; or the first as a symmetric
+/// one.
+constexpr const char *generalRule = R"(rule General(lr = 1e-9) {
+  update(param, grad) {
+    next param = if matrix then lr * (param @ transpose(grad) @ grad) else param
+  }
+})";
+constexpr const char *symmetricRule = R"(rule Symmetric(lr = 1e-9) {
+  update(param, grad) {
+    next param = if matrix then lr * (gram(grad) @ grad) else param
+  }
+})";
+
+struct Shape {
+  int64_t rows, columns;
+};
+
+Stepper stepperOf(const char *text, const BenchOptions &options, Shape shape, ThreadPool &pool) {
+  StepSetup setup;
+  setup.rule.source = text;
+  setup.rule.numerics = options.numerics;
+  setup.elements = shape.rows * shape.columns;
+  setup.rows = shape.rows;
+  setup.pool = pool.handle();
+  return Stepper(setup);
+}
+
+/// The time of as many operations as a product has, on all threads of the pool.
+Contestant peakOf(ThreadPool &pool, int64_t operations) {
+  return {"FMA peak", "f32", [&pool, operations](int count) {
+            int64_t each = operations / pool.threadCount(), done = 0;
+            const auto start = std::chrono::steady_clock::now();
+            for (int i = 0; i < count; ++i)
+              pool.run(
+                  pool.threadCount(),
+                  [](void *context, int32_t) { multiplyAndAdd(*static_cast<int64_t *>(context)); },
+                  &each);
+            const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+            // A thread takes whole rounds.
+            done = multiplyAndAdd(1);
+            const double rounds = static_cast<double>((each + done - 1) / done);
+            const double share = static_cast<double>(each) / (rounds * static_cast<double>(done));
+            return taken.count() / count * share;
+          }};
+}
+
+void withoutBounds(const BenchOptions &options, std::vector<Row> &rows) {
+  if (options.quick) // the bounds don't apply to other sizes
+    for (Row &row : rows)
+      if (row.figure)
+        row.figure->bound.reset();
+}
+
+std::vector<Row> products(const BenchOptions &options, const std::string &work, int32_t threads) {
+  const Shape shape = options.quick ? Shape{24, 40} : Shape{768, 3072};
+  ThreadPool pool(threads);
+  Stepper general = stepperOf(generalRule, options, shape, pool);
+  Stepper symmetric = stepperOf(symmetricRule, options, shape, pool);
+  const int64_t operations = 2 * shape.rows * shape.rows * shape.columns;
+  std::vector<Row> rows = race(options.labelled(work),
+                               {timed("two products", "f32", [&] { general.step(); }),
+                                timed("symmetric first", "f32", [&] { symmetric.step(); }),
+                                peakOf(pool, 2 * operations)},
+                               options.quick ? 3 : 21, options.quick ? 1e-4 : 5e-2);
+  rows[0].figure = {"of the FMA peak", timesAsLong(rows[2], rows[0]), 0.80};
+  // Both have the same second product.
+  rows[1].figure = {"of a general product, the symmetric one",
+                    2 * timesAsLong(rows[1], rows[0]) - 1, 0.60, /*atLeast=*/false};
+  rows[2].figure = {"GFLOP/s", 2e-6 * static_cast<double>(operations) / rows[2].medianMs, {}};
+  withoutBounds(options, rows);
+  return rows;
+}
+
+/// Muon on matrices of these shapes, as torch_peer.py reads them.
+struct MuonWork {
+  std::string name, description, shapes;
+  double ofTorchInF32; // the longest time allowed, as a fraction
+  std::optional<double> ofTorch;
+};
+
+std::vector<Row> muon(const BenchOptions &options, const MuonWork &work) {
+  PeerSetup setup{"Muon", R"({"numerics":"ieee"})", "f32"};
+  setup.shapes = options.quick ? "2*24x40" : work.shapes;
+  std::vector<Contestant> racing{*options.torch->contestant("updraft", "updraft", setup)};
+  setup.arguments = "{}";
+  racing.push_back(*options.torch->contestant("torch in f32", "f32-products", setup));
+  racing.push_back(*options.torch->contestant("torch", "for-loop", setup));
+  std::vector<Row> rows =
+      race(work.name, std::move(racing), options.quick ? 3 : 7, options.quick ? 1e-4 : 1e-1);
+  options.torch->drop();
+  auto ours = [&](size_t peer) { return timesAsLong(rows[0], rows[peer]); };
+  rows[1].figure = {"of this time, updraft's", ours(1), work.ofTorchInF32, /*atLeast=*/false};
+  rows[2].figure = {"of this time, updraft's", ours(2), work.ofTorch, /*atLeast=*/false};
+  withoutBounds(options, rows);
+  return rows;
+}
+} // namespace
+
+std::vector<Work> updraft::bench::matrixWorks() {
+  std::vector<Work> works;
+  std::vector<int32_t> counts{1};
+  if (ThreadPool::defaultThreadCount() > 1)
+    counts.push_back(2);
+  for (int32_t threads : counts) {
+    const std::string name =
+        fmt::format("matrices-product-{}-thread{}", threads, threads == 1 ? "" : "s");
+    works.push_back(
+        {name,
+         fmt::format("products of 768 x 3072 f32 on {} thread{}", threads, threads == 1 ? "" : "s"),
+         [name, threads](const BenchOptions &options) { return products(options, name, threads); },
+         /*group=*/"matrices"});
+  }
+  const MuonWork muons[] = {
+      {"matrices-muon-gpt2",
+       "updraft.optim.Muon, numerics \"ieee\", the 48 matrices of GPT-2 small",
+       "12*2304x768,12*768x768,12*3072x768,12*768x3072", 0.30, 1.25},
+      {"matrices-muon-small",
+       "updraft.optim.Muon, numerics \"ieee\", 126 matrices of 64 to 256 rows and columns",
+       "21*64x64,21*128x64,21*128x128,21*128x256,21*256x128,21*256x256",
+       0.20,
+       {}}};
+  for (const MuonWork &work : muons)
+    works.push_back({work.name, work.description,
+                     [work](const BenchOptions &options) { return muon(options, work); },
+                     /*group=*/"matrices"});
+  return works;
+}
