@@ -8,6 +8,11 @@ import warnings
 import pytest
 import torch
 from torch import nn
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_optimizer_state_dict,
+    set_optimizer_state_dict,
+)
 
 import updraft
 import updraft.optim
@@ -49,7 +54,7 @@ AdamW  h.*.attn.in_proj_bias           2  24         vector
 AdamW  h.*.attn.out_proj.bias          2  8          vector
 AdamW  h.*.mlp.0.bias                  2  32         vector
 AdamW  h.*.mlp.2.bias                  2  8          vector
-AdamW  lm_head.weight                  1  50 x 8     last linear layer
+AdamW  lm_head.weight                  1  50 x 8     named like an output layer
 Muon: 8 tensors, 1,536 elements
 AdamW: 15 tensors, 1,024 elements
 """
@@ -161,6 +166,85 @@ def test_schedulers_change_all_groups():
     assert [group["lr"] for group in optimizer.param_groups] == [0.005] * 4
 
 
+DERIVED = [
+    ("Muon + SGD", {"SGD": {"momentum": 0.9}}),
+    ("Muon + RMSprop", {"RMSprop": {"momentum": 0.9}}),
+    ("Muon + FTRL", {"FTRL": {"lr_power": -0.7}}),
+    ("Muon + AdamW", {"Muon": {"ns_set": "deepseek_v4"}}),
+    ("Scion + AdamW", {"Scion": {"norm": "ColNorm"}}),
+]
+
+
+@pytest.mark.parametrize(("rules", "options"), DERIVED)
+def test_flags_follow_from_options(rules, options):
+    """A flag that isn't set follows from the hyperparameters, now and later."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 8), nn.Linear(8, 8), nn.Linear(8, 3))
+    other = copy.deepcopy(model)
+    optimizer = quiet(model, rules, options=options)
+    mine = dict(other.named_parameters())
+    apart = []
+    for rule in rules.split(" + "):
+        params = [mine[route.name] for route in optimizer.routes if route.rule == rule]
+        apart.append(updraft.optimizer(updraft.load(rule), params, **options.get(rule, {})))
+    for step in range(3):
+        set_gradients(model, step)
+        set_gradients(other, step)
+        if step == 2 and "momentum" in apart[1].param_groups[0]:
+            apart[1].param_groups[0]["momentum"] = 0.0
+            for group in optimizer.param_groups[-2:]:
+                group["momentum"] = 0.0
+        for each in (optimizer, *apart):
+            each.step()
+    for one, theirs in zip(model.parameters(), other.parameters(), strict=True):
+        assert torch.equal(one, theirs)
+
+
+def test_the_rule_of_a_group_can_change():
+    model = nn.Sequential(nn.Linear(6, 8), nn.Linear(8, 8), nn.Linear(8, 3))
+    optimizer = quiet(model)
+    optimizer.param_groups[0] |= {"rule": "AdamW", "betas": (0.9, 0.99), "eps": 1e-8}
+    set_gradients(model, 0)
+    optimizer.step()
+    assert set(optimizer.state[model[0].weight]) == {"step", "exp_avg", "exp_avg_sq"}
+
+
+def test_rules_of_a_whole_group_have_one():
+    groups = quiet(Transformer(), "Muon + Prodigy").param_groups
+    assert [group["rule"] for group in groups] == ["Muon", "Muon", "Prodigy"]
+
+
+def test_a_full_state_dict_of_torch():
+    """torch turns tuples in groups into lists."""
+    options = StateDictOptions(full_state_dict=True)
+    model = Transformer()
+    coefficients = [(3.4445, -4.775, 2.0315)]
+    muon = {"ns_set": "custom", "ns_coefficients": coefficients}
+    optimizer = quiet(model, options={"Muon": muon}, blocks={"h.*.mlp.0.weight": (16, 16)})
+    set_gradients(model, 0)
+    optimizer.step()
+    saved = get_optimizer_state_dict(model, optimizer, options=options)
+    set_optimizer_state_dict(model, optimizer, saved, options=options)
+    set_gradients(model, 1)
+    optimizer.step()
+
+
+def test_hooks_may_adapt_a_state_dict():
+    model = Transformer()
+    optimizer = quiet(model)
+    saved = optimizer.state_dict()
+    for group in saved["param_groups"]:
+        group["rule"] = group["rule"].lower()
+
+    def adapt(_, given):
+        for group in given["param_groups"]:
+            group["rule"] = {"muon": "Muon", "adamw": "AdamW"}[group["rule"]]
+
+    optimizer.register_load_state_dict_pre_hook(adapt)
+    optimizer.load_state_dict(saved)
+    assert optimizer.param_groups[0]["rule"] == "Muon"
+
+
 def test_a_refused_step_changes_nothing():
     """All groups step, or none."""
     model = Transformer()
@@ -216,12 +300,45 @@ def test_kinds_of_modules():
         "classifier.weight": ("AdamW", "named like an output layer", None),
         "to_kv.weight": ("Muon", "key and value", view(2)),
         "scale": ("AdamW", "scalar", None),
-        "last.weight": ("AdamW", "last linear layer", None),
+        "last.weight": ("Muon", "weight of Linear", None),
     }
     assert {each for name, each in found.items() if "bias" in name} == {
         ("AdamW", "vector", None),
         ("AdamW", "normalization", None),
     }
+
+
+def test_output_layers():
+    """The last linear layer is one only if nothing shows that it isn't."""
+    stack = [nn.ModuleDict({"a": nn.Linear(8, 8), "b": nn.Linear(8, 8)}) for _ in range(2)]
+    found = reasons(nn.Sequential(*stack))
+    assert {rule for rule, _, _ in found.values()} == {"Muon", "AdamW"}
+    assert found["1.b.weight"] == ("Muon", "weight of Linear", None)
+    model = nn.ModuleDict({"lm_head": nn.Linear(8, 50), "body": nn.Linear(8, 8)})
+    found = reasons(model)
+    assert found["lm_head.weight"][:2] == ("AdamW", "named like an output layer")
+    assert found["body.weight"][:2] == ("Muon", "weight of Linear")
+    with pytest.warns(UserWarning, match="9000 x 8 looks like an embedding or an output layer"):
+        for_model(nn.Sequential(nn.Linear(8, 9000), nn.Linear(9000, 4)), verbose=False)
+
+
+def test_parametrizations_are_of_their_modules():
+    model = nn.Sequential(
+        nn.utils.parametrizations.weight_norm(nn.Embedding(9, 8)),
+        nn.utils.parametrizations.spectral_norm(nn.Conv2d(3, 4, 3)),
+        nn.Linear(8, 8),
+        nn.Linear(8, 3),
+    )
+    found = reasons(model)
+    parametrized = "parametrizations.weight.original"
+    assert found[f"0.{parametrized}1"][:2] == ("AdamW", "embedding")
+    assert found[f"1.{parametrized}"][:2] == ("Muon", "filters of a convolution")
+
+
+def test_projections_of_lstms_have_no_gates():
+    found = reasons(nn.Sequential(nn.LSTM(8, 8, proj_size=6), nn.Linear(6, 3)))
+    assert found["0.weight_hh_l0"][1] == "4 gates"
+    assert found["0.weight_hr_l0"] == ("Muon", "weight of LSTM", None)
 
 
 def test_tied_weights_are_embeddings():
@@ -272,7 +389,7 @@ WARNINGS = [
     ),
     (
         {"route": {"lm_head.weight": "Muon"}},
-        "lm_head.weight: last linear layer: `Muon` is for weights of hidden layers",
+        "lm_head.weight: named like an output layer: `Muon` is for weights of hidden layers",
     ),
     ({"route": {"*": "AdamW"}}, "no parameter of the model is stepped with `Muon`"),
 ]
@@ -302,7 +419,7 @@ def test_warnings_about_shapes():
         "differs between models; give `blocks`",
         "qkv_proj.weight: query, key and value may be one matrix of 16 rows; give their rows as "
         "`blocks`",
-        "table.0: 9000 x 4 looks like an embedding; give its rule as `route`",
+        "table.0: 9000 x 4 looks like an embedding or an output layer; give its rule as `route`",
     ]
 
 
@@ -324,8 +441,18 @@ REFUSED = [
     ),
     (
         {"blocks": {"*.in_proj_weight": 5}},
-        "the 24 rows of a parameter of shape (24, 8) don't make 5 equal blocks; give the rows of "
-        "each block",
+        "`blocks` of h.0.attn.in_proj_weight: the 24 rows of a parameter of shape (24, 8) don't "
+        "make 5 equal blocks; give the rows of each block",
+    ),
+    (
+        {"blocks": {"*.in_proj_weight": 2.0}},
+        "`blocks` of h.0.attn.in_proj_weight: the `matrix_blocks` of a parameter group are 2.0; "
+        "give the rows of each block, such as (768, 768, 768), or the number of equal blocks",
+    ),
+    (
+        {"blocks": {"wte.weight": 2}},
+        "no parameter of `Muon` matches the pattern `wte.weight` of `blocks`; names are those of "
+        "`model.named_parameters()`, and `*` stands for any characters",
     ),
     ({"options": {"SGD": {}}}, "`options` has `SGD`; the rules are `Muon` and `AdamW`"),
     (
@@ -368,7 +495,10 @@ def test_refused_models_and_groups():
     assert str(refusal.value) == (
         'a parameter group has the `rule` \'SGD\'; give "Muon" or "AdamW"'
     )
-    optimizer.add_param_group({"params": more, "rule": "AdamW", "param_names": ["more"]})
+    named = {"rule": "AdamW", "param_names": ["more"]}
+    with pytest.raises(updraft.InvalidArgumentError, match="parameters of two dimensions"):
+        optimizer.add_param_group({"params": more, "matrix_blocks": 2, **named})
+    optimizer.add_param_group({"params": more, **named})
     assert optimizer.param_groups[-1]["betas"] == (0.9, 0.999)
 
 

@@ -131,6 +131,71 @@ def test_a_state_is_the_memory_of_its_matrices(rule):
     assert step == 2
 
 
+def test_step_counts_that_users_write(rule):
+    """The count of the first matrix is the parameter's."""
+    param = torch.nn.Parameter(drawn((12, 5), 1))
+    options = {"lr": 0.1, "weight_decay": 0.0}
+    adamw = updraft.load("AdamW")
+    optimizer = updraft.optimizer(adamw, [{"params": [param], "matrix_blocks": 3}], **options)
+    other = torch.nn.Parameter(param.detach().clone())
+    reference = updraft.optimizer(adamw, [other], **options)
+    for step in range(3):
+        param.grad = other.grad = grad_of(param, step)
+        for each, its in ((optimizer, param), (reference, other)):
+            each.step()
+            if step == 0:
+                each.state[its]["step"].fill_(100.0)
+    assert torch.equal(param.detach(), other.detach())
+    assert optimizer.state[param]["step"] == 102
+
+
+def test_blocks_in_a_list_may_change(rule):
+    muon = updraft.load("Muon")
+    param, other = (torch.nn.Parameter(drawn((12, 5), 1)) for _ in range(2))
+    optimizer = updraft.optimizer(muon, [{"params": [param], "matrix_blocks": [4, 4, 4]}])
+    reference = updraft.optimizer(muon, [{"params": [other], "matrix_blocks": 3}])
+    for step in range(2):
+        param.grad = other.grad = grad_of(param, step)
+        optimizer.step()
+        reference.step()
+        optimizer.param_groups[0]["matrix_blocks"][:] = [6, 6]
+        reference.param_groups[0]["matrix_blocks"] = 2
+    assert torch.equal(param.detach(), other.detach())
+
+
+def test_classes_of_torch_split_too():
+    param, other = (torch.nn.Parameter(drawn((12, 5), 1)) for _ in range(2))
+    optimizer = updraft.optim.Muon([{"params": [param], "matrix_blocks": 3}], numerics="ieee")
+    group = {"params": [other], "matrix_blocks": 3}
+    reference = updraft.optimizer(updraft.load("Muon"), [dict(group)])
+    param.grad = other.grad = drawn((12, 5), 2)
+    optimizer.step()
+    reference.step()
+    assert torch.equal(param.detach(), other.detach())
+    with pytest.raises(updraft.UnsupportedError) as refusal:
+        updraft.optim.Muon([group]).step()
+    assert str(refusal.value) == (
+        'the numerics "torch" can\'t step a group with `matrix_blocks` or `matrix_layout`; give '
+        '"ieee"'
+    )
+
+
+def test_complex_matrices_are_refused():
+    param = torch.nn.Parameter(torch.ones(6, 4, dtype=torch.complex64))
+    with pytest.raises(updraft.UnsupportedError) as refusal:
+        updraft.optimizer(updraft.load("Muon"), [param])
+    assert str(refusal.value) == (
+        "the rule `Muon` depends on rows, columns or batches, which complex parameters don't have: "
+        "they are stepped as pairs of numbers"
+    )
+
+
+def test_names_that_are_nearly_entries():
+    param = torch.nn.Parameter(torch.ones(6, 4))
+    with pytest.warns(UserWarning, match="it reads `matrix_blocks`"):
+        updraft.optimizer(updraft.load("Muon"), [{"params": [param], "matrix_block": 3}])
+
+
 def test_states_of_whole_parameters_can_be_split(rule):
     """The momentum of an optimizer without blocks becomes that of the blocks."""
     param = torch.nn.Parameter(drawn((12, 5), 1))

@@ -157,7 +157,7 @@ LISTS = [
     ),
     (
         lambda x: lang.newton_schulz(x, []),
-        "the coefficients of `newton_schulz` are `list`; give a list of triples",
+        "the coefficients of `newton_schulz` are an empty list; give a list of triples",
     ),
     (
         lambda x: lang.newton_schulz(x, [(1, 2)]),
@@ -177,6 +177,18 @@ def test_refused_lists(call, message):
     with pytest.raises(updraft.CompileError) as refusal:
         definition.to_upd()
     assert message in str(refusal.value)
+
+
+def test_unknown_sets_are_refused():
+    definition = updraft.rule(
+        lambda param, matrix: lang.where(
+            matrix,
+            lang.newton_schulz(param, lang.newton_schulz_coefficients("polar_expres", 5)),
+            param,
+        )
+    )
+    with pytest.raises(updraft.CompileError, match="unknown set of coefficients `polar_expres`"):
+        definition.compile()
 
 
 def test_bools_are_known_as_such():

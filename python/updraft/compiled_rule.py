@@ -39,8 +39,9 @@ def setting_literal(name: str, value: Any) -> str:
         require_text(value, f"value of `{name}`")
         return '"' + value.translate(_ESCAPES) + '"'
     if isinstance(value, (list, tuple)):
-        elements = ", ".join(setting_literal(name, element) for element in value)
-        return f"[{elements}]" if isinstance(value, list) else f"({elements})"
+        # The elements of a list are numbers or tuples. A checkpoint may have turned either into the
+        # other.
+        return f"[{', '.join(_element_literal(name, element) for element in value)}]"
     try:
         if isinstance(value, int):
             return str(value)
@@ -55,6 +56,12 @@ def setting_literal(name: str, value: Any) -> str:
         ) from None
     except ValueError as error:
         raise InvalidArgumentError(f"setting `{name}` is not a number: {error}") from None
+
+
+def _element_literal(name: str, element: Any) -> str:
+    if isinstance(element, (list, tuple)):
+        return f"({', '.join(setting_literal(name, number) for number in element)})"
+    return setting_literal(name, element)
 
 
 def _items(argument: str, mapping: Mapping[str, Any] | None) -> list[tuple[str, Any]]:

@@ -51,14 +51,21 @@ def _list_of_triples(coefficients: Any) -> Value:
             raise error(f"{what} have the element {triple!r}; give three numbers", here())
         triples.append(f"({', '.join(map(literal_text, numbers))})")
     if not triples:
-        raise error(f"{what} are {kind_name(coefficients)}; give a list of triples", here())
+        given = "an empty list" if coefficients in ([], ()) else kind_name(coefficients)
+        raise error(f"{what} are {given}; give a list of triples", here())
     return Value("list", f"[{', '.join(triples)}]")
 
 
-def _text(text: Any) -> Value:
-    if not isinstance(text, str):
-        raise error(f"the name of a set is {kind_name(text)}; give text", here())
-    return Value("text", text_literal(text))
+def _known_set(name: Any) -> Value:
+    """The name of a set of coefficients, which the rule requires to exist."""
+    if not isinstance(name, str):
+        raise error(f"the name of a set is {kind_name(name)}; give text", here())
+    text = Value("text", text_literal(name))
+    known = record("call", "is_newton_schulz_set", (text,), is_bool=True)
+    message = f"unknown set of coefficients `{name}`; docs/language.md lists them"
+    message = message.replace("{", "{{").replace("}", "}}")
+    current("require").requirements.append(Condition("require", known, here(), message))
+    return text
 
 
 def _call(name: str, *arguments: Any, is_bool: bool = False) -> Value:
@@ -397,13 +404,13 @@ def newton_schulz_coefficients(set: str, steps: Operand) -> Value:
     """
     current("newton_schulz_coefficients")
     count = operand(steps, "the steps of `newton_schulz_coefficients`")
-    return record("call", "newton_schulz_coefficients", (_text(set), count))
+    return record("call", "newton_schulz_coefficients", (_known_set(set), count))
 
 
 def newton_schulz_steps(set: str) -> Value:
     """The number of steps that a set of coefficients is made for."""
     current("newton_schulz_steps")
-    return record("call", "newton_schulz_steps", (_text(set),))
+    return record("call", "newton_schulz_steps", (_known_set(set),))
 
 
 def almost_orthogonal(x: Operand, eps: Operand) -> Value:

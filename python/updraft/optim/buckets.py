@@ -12,7 +12,7 @@ import torch
 from ..chain import chain
 from ..compiled_rule import CompiledRule
 from ..derived_flags import DerivedFlags
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, UnsupportedError
 from ..seed import require_seed
 from ..torch_private import ATTRIBUTES
 from ..tracing.rule import transform
@@ -202,6 +202,7 @@ class Bucket:
             specialize(make, choices)
         self._require_flags(initial)
         if dtype.is_complex:
+            self._require_pairs()
             require_complex_storage(correspondence, self.rule)
         given = [states.of_param(param) or {} for param in (params if states else ())]
         if given:
@@ -220,6 +221,14 @@ class Bucket:
                 bound.append(state)
         if bound:
             self._share(bound)
+
+    def _require_pairs(self) -> None:
+        """Refuses a rule that isn't right for pairs of numbers, as complex ones are stepped."""
+        if RuleInterface(self.rule).by_rows:
+            raise UnsupportedError(
+                f"the rule `{self.rule.name}` depends on rows, columns or batches, which complex "
+                "parameters don't have: they are stepped as pairs of numbers"
+            )
 
     def _has_unknown_states(self, states: States) -> bool:
         """Whether a parameter has a state that the rule, as it was compiled, does not have."""

@@ -5,6 +5,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter, is_
 from types import NoneType
 from typing import Any
@@ -27,7 +28,9 @@ from .direct_parts import DirectParts
 from .gathered_part import GatheredPart
 from .idle import IdleBucket, is_idle
 from .listeners import TOLD_OF_OPERATORS, Listening, in_dual_level, listening
+from .matrix_bucket import MatrixBucket
 from .matrix_views import ENTRIES as VIEW_ENTRIES
+from .matrix_views import MatrixView
 from .rule_interface import RuleInterface
 from .shared_memory import find_followers, layers_apart
 from .stand_ins import (
@@ -100,6 +103,11 @@ def is_constant(value: Any) -> bool:
     return isinstance(value, _CONSTANTS)
 
 
+def _snapshot(value: Any) -> Any:
+    """Returns a value that later changes of a list don't change."""
+    return tuple(map(_snapshot, value)) if isinstance(value, list) else value
+
+
 class _CompiledGroup:
     """The buckets that step a parameter group, and the group's contents when they were made."""
 
@@ -138,8 +146,9 @@ class _CompiledGroup:
         return all(map(is_, map(self.params.__getitem__, place), map(params.__getitem__, place)))
 
     def current_settings(self, group: Group) -> list[Any]:
-        others = map(group.get, ("seed", "differentiable", "fused", *VIEW_ENTRIES))
-        return [*(read(group, None) for read in self.read_settings), self.sparse_of(group), *others]
+        others = map(group.get, ("seed", "differentiable", "fused", "rule", *VIEW_ENTRIES))
+        read = [read(group, None) for read in self.read_settings]
+        return [*map(_snapshot, (*read, *others)), self.sparse_of(group)]
 
     def is_taken(self, first: int, group: Group, circumstances: _Circumstances) -> bool:
         """Whether nothing has changed since `take`, the usual case. No other checks are needed."""
@@ -302,7 +311,7 @@ class CompiledStep:
 
         # Hooks may replace the dict. This one runs last.
         def take(optimizer: torch.optim.Optimizer, given: dict[str, Any]) -> None:
-            require_codes(self, given)
+            self._check_loaded(given)
             loading.append(given)
 
         # This one runs first, so that the caller's hooks get the states as they stay.
@@ -316,6 +325,10 @@ class CompiledStep:
         finally:
             before.remove()
             after.remove()
+
+    def _check_loaded(self, state_dict: dict[str, Any]) -> None:
+        """Refuses a `state_dict` that doesn't fit, after hooks may have changed it."""
+        require_codes(self, state_dict)
 
     def _restore_types(self, state_dict: dict[str, Any]) -> None:
         """Gives loaded states the dtypes that they keep."""
@@ -485,6 +498,13 @@ class CompiledStep:
         """Returns buckets of a kind, whose constructors take `choice` last."""
         numbers, params = map(list, zip(*members, strict=True))
         arguments = group, self._states, choice
+        view = MatrixView.of(group)
+        if view is not None and kind is TorchBucket:
+            raise UnsupportedError(
+                "operators of torch can't step a group with `matrix_blocks` or `matrix_layout`"
+            )
+        if view is not None and kind is not GatheredPart:
+            kind = partial(MatrixBucket, view)
         correspondence = self._correspondence_of(group)
         return made_by_state_types(correspondence, params, numbers, kind, *arguments)
 

@@ -17,6 +17,7 @@ from ..torch_private import disable_dynamo
 from .correspondence import Correspondence, Group
 from .matrix_views import MatrixView
 from .routes import Route, routes, table, warnings
+from .rule_interface import RuleInterface
 from .rule_optimizer import RuleOptimizer
 from .rule_options import RuleOptions
 
@@ -95,16 +96,15 @@ class ModelOptimizer(RuleOptimizer):
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds a group, which needs the entry "rule". See `RuleOptimizer.add_param_group`."""
         if isinstance(param_group, dict):
-            for name, default in self._options_of(param_group).defaults.items():
-                param_group.setdefault(name, default)
+            options = self._options_of(param_group)
+            for name, default in options.defaults.items():
+                # A flag that isn't set may follow from the hyperparameters.
+                if name not in options.rule.statics:
+                    param_group.setdefault(name, default)
         super().add_param_group(param_group)
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads a `state_dict` of an optimizer with the same rules for the same parameters.
-
-        Raises:
-            InvalidArgumentError: a group was saved with another rule or other matrices.
-        """
+    def _check_loaded(self, state_dict: dict[str, Any]) -> None:
+        super()._check_loaded(state_dict)
         pairs = zip(state_dict["param_groups"], self.param_groups, strict=False)
         for number, (saved, mine) in enumerate(pairs):
             theirs, own = saved.get("rule"), self._rule_name(mine)
@@ -113,12 +113,12 @@ class ModelOptimizer(RuleOptimizer):
                     f"parameter group {number} was saved for the rule {theirs!r}, and the "
                     f"optimizer steps it with `{own}`; make the optimizer with the same rules"
                 )
-            if MatrixView.of(saved) != MatrixView.of(mine):
+            views = MatrixView.of(saved), MatrixView.of(mine)
+            if not all(MatrixView.are_alike(*views, param.shape) for param in mine["params"]):
                 raise InvalidArgumentError(
                     f"parameter group {number} was saved with other `matrix_blocks` or "
                     "`matrix_layout`; make the optimizer with the same `blocks`"
                 )
-        super().load_state_dict(state_dict)
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"rules": self.rules}
@@ -149,27 +149,27 @@ def for_model(
     """Creates one optimizer for all parameters of a model, with two rules.
 
     The first rule steps the weights of hidden layers, as matrices. The second one steps everything
-    else: embeddings, the output layer, normalization, vectors. The choice is by the kind of module,
-    the name and the shape; a table says what goes where, and why.
+    else: embeddings, the output layer, normalization, vectors. The choice depends on the module's
+    type, the parameter's name and its shape. A table says what goes where, and why.
 
     - Fused weights for query, key and value, and the gates of recurrent layers, are split into
       their matrices.
     - Filters of a convolution are one matrix, with a row for each output channel.
-    - Parameters of more dimensions are batches of matrices.
+    - Other parameters of three or more dimensions are batches of matrices.
 
-    Each rule has two parameter groups at most for each kind of split: one for matrices, one for
-    vectors.
+    A rule has at most one group of matrices for each kind of split, and one group of vectors. If it
+    reduces over the group, it has one group.
 
     Args:
         model: the model.
         rules: the names of two rules, such as "Muon + AdamW"; or two rules as `updraft.optimizer`
             takes them.
         options: hyperparameters and static flags by the rule's name.
-        route: the rule's name by a pattern of parameters' names, such as `{"*.gate.weight":
-            "AdamW"}`. The last pattern that matches counts.
-        blocks: the rows of the matrices that a weight is made of, by a pattern of names, such as
-            `{"*.qkv_proj.weight": (4096, 1024, 1024)}`; or their number, such as the number of
-            heads.
+        route: maps patterns of parameter names to rule names, such as `{"*.gate.weight": "AdamW"}`.
+            The last pattern that matches counts.
+        blocks: maps patterns of parameter names to the matrices of a weight: to the rows of each,
+            such as `{"*.qkv_proj.weight": (4096, 1024, 1024)}`, or to their number, such as the
+            number of heads.
         storage: storage types of states by name; see `updraft.optimizer`.
         numerics: "ieee" or "fast"; None for "ieee".
         seed: the seed of random numbers.
@@ -177,7 +177,8 @@ def for_model(
         **common: options of any rule that has them, such as `lr`.
 
     Raises:
-        InvalidArgumentError: an option or a pattern fits nothing, or blocks don't fit a weight.
+        InvalidArgumentError: an option is unknown, a pattern matches no parameter, or blocks don't
+            fit a weight.
 
     Warns:
         UserWarning: a choice may be wrong, such as an embedding under the first rule.
@@ -193,7 +194,7 @@ def for_model(
     AdamW  1.bias            1  32        vector
     AdamW  2.weight          1  100 x 32  last linear layer
     AdamW  2.bias            1  100       vector
-    Muon: 1 tensors, 512 elements
+    Muon: 1 tensor, 512 elements
     AdamW: 4 tensors, 4,932 elements
     >>> [group["rule"] for group in optimizer.param_groups]
     ['Muon', 'AdamW', 'AdamW']
@@ -203,22 +204,24 @@ def for_model(
     found = routes(model, hidden, others, dict(route or {}), dict(blocks or {}))
     if not found:
         raise InvalidArgumentError("the model has no parameters")
+    given = _given_options(named, options or {}, common)
+    random = {} if seed is None else {"seed": require_seed(seed)}
+    # A rule that reduces over the group gets all of its parameters in one.
+    whole = [name for name, each in named.items() if RuleInterface(each.rule.compile()).by_group]
+    groups: dict[tuple[Any, ...], Group] = {}
+    for each in sorted(found, key=lambda each: (each.rule != hidden, not each.is_matrix)):
+        key = (each.rule, each.is_matrix and each.rule not in whole, each.view)
+        entries = each.view.entries() if each.view else {}
+        start = {"params": [], "rule": each.rule, **given[each.rule], **random, **entries}
+        groups.setdefault(key, start)["params"].append((each.name, each.param))
+    made = ModelOptimizer(named, groups.values(), storage=storage, numerics=numerics)
+    made.routes = found
     if verbose:
         print(table(found, [*named]))
     for warning in warnings(found):
         warn_caller(warning)
     if all(each.rule != hidden for each in found):
         warn_caller(f"no parameter of the model is stepped with `{hidden}`")
-    given = _given_options(named, options or {}, common)
-    random = {} if seed is None else {"seed": require_seed(seed)}
-    groups: dict[tuple[Any, ...], Group] = {}
-    for each in sorted(found, key=lambda each: (each.rule != hidden, not each.is_matrix)):
-        key = (each.rule, each.is_matrix, each.view)
-        entries = each.view.entries() if each.view else {}
-        start = {"params": [], "rule": each.rule, **given[each.rule], **random, **entries}
-        groups.setdefault(key, start)["params"].append((each.name, each.param))
-    made = ModelOptimizer(named, groups.values(), storage=storage, numerics=numerics)
-    made.routes = found
     return made
 
 
@@ -265,6 +268,8 @@ def _given_options(
                 f"`options` has `{name}`; the rules are "
                 + " and ".join(f"`{rule}`" for rule in named)
             )
+        if not isinstance(mine, Mapping):
+            raise TypeError(f"the options of `{name}` are {type(mine)}; give a dict")
         for option, value in mine.items():
             if option not in named[name].defaults:
                 raise InvalidArgumentError(

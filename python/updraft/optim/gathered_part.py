@@ -1,12 +1,13 @@
 """Parameters that are split over ranks, for rules that need whole matrices."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import torch
 
+from ..errors import InvalidArgumentError
 from .assigned_states import States
 from .buckets import Bucket, CompiledRules
 from .correspondence import Correspondence, Group
@@ -115,9 +116,20 @@ class GatheredPart:
         self._taken = []
         for param, number in zip(self.params, self.numbers, strict=True):
             if param.grad is not None:
+                self._require_states(number, param, states.of_param(param) or {})
                 StandIn(param, in_order=False).require_writable()
                 self._taken.append((param, number))
         return True
+
+    def _require_states(self, number: int, param: torch.Tensor, state: Mapping[str, Any]) -> None:
+        """Refuses states that a step can't take, before anything is stepped."""
+        for name in self._element_states.intersection(state):
+            value = state[name]
+            if not is_distributed(value) or value.shape != param.shape:
+                raise InvalidArgumentError(
+                    f"the state `{name}` of parameter {number} is not a DTensor of shape "
+                    f"{tuple(param.shape)}; load a `state_dict` of this optimizer"
+                )
 
     @torch.no_grad()
     def apply(self, states: States) -> None:

@@ -7,38 +7,64 @@ from typing import Any
 import torch
 
 from ..errors import UnsupportedError
+from .assigned_states import States
 from .correspondence import Correspondence
 from .matrix_views import MatrixView
-from .stand_ins import StandIn, StandInBucket, WholeParametersError, is_distributed
+from .stand_ins import (
+    StandIn,
+    StandInBucket,
+    WholeParametersError,
+    is_distributed,
+    memory_layout,
+)
 from .states import enter
 
 
-class _MatrixStandIn(StandIn):
-    """One matrix of a parameter."""
+class _Matrices:
+    """The matrices of a parameter and of its gradient."""
 
-    def __init__(self, param: torch.Tensor, view: MatrixView, place: int) -> None:
-        self.view, self.place = view, place
-        super().__init__(param, in_order=True)
-        if view.layout == "flat":
-            self.tensor = self.tensor.flatten(1)
+    def __init__(self, param: torch.Tensor, view: MatrixView) -> None:
+        self.param, self.view = param, view
+        self.known = memory_layout(param)
+        self.slices = view.slices(param.detach())
+        self.gradients: list[torch.Tensor] = []
 
-    def _local(self) -> torch.Tensor:
-        return self.view.slices(self.param.detach())[self.place]
-
-    def _is_same(self, local: torch.Tensor) -> bool:
-        return True  # Every call makes another tensor, of the same memory.
-
-    def gradient(self) -> torch.Tensor | None:
-        """See `StandIn`."""
-        grad = super().gradient()
-        if grad is None:
-            return None
+    def take_gradients(self, grad: torch.Tensor) -> None:
+        """Splits the gradient of a step."""
         if grad.layout != torch.strided:
             raise UnsupportedError(
                 f"a gradient of layout {grad.layout} can't be split into matrices; give dense "
                 "gradients to groups with `matrix_blocks` or `matrix_layout`"
             )
-        return self.view.matrices(grad)[self.place]
+        self.gradients = self.view.matrices(grad)
+
+
+class _MatrixStandIn(StandIn):
+    """One matrix of a parameter. The first one does what is done once for all of them."""
+
+    def __init__(self, matrices: _Matrices, place: int) -> None:
+        self.matrices, self.place = matrices, place
+        super().__init__(matrices.param, in_order=True)
+        if matrices.view.layout == "flat":
+            self.tensor = self.tensor.flatten(1)
+
+    def _local(self) -> torch.Tensor:
+        return self.matrices.slices[self.place]
+
+    def has_moved(self) -> bool:
+        """See `StandIn`."""
+        return self.place == 0 and memory_layout(self.param) != self.matrices.known
+
+    def gradient(self) -> torch.Tensor | None:
+        """See `StandIn`."""
+        if self.place == 0:
+            grad = super().gradient()
+            if grad is None:
+                self.matrices.gradients = []
+            else:
+                self.matrices.take_gradients(grad)
+        gradients = self.matrices.gradients
+        return gradients[self.place] if gradients else None
 
 
 def _has_all(whole: torch.Tensor, parts: list[torch.Tensor]) -> bool:
@@ -51,7 +77,7 @@ class MatrixBucket(StandInBucket):
     """A bucket that steps the matrices of parameters, each as a parameter of its own.
 
     `optimizer.state` has the states of whole parameters: those of the matrices, one below the
-    other. Random numbers of the same places in matrices of a parameter are equal.
+    other. All matrices of a parameter draw the same random numbers.
     """
 
     def __init__(
@@ -62,6 +88,8 @@ class MatrixBucket(StandInBucket):
         ends = itertools.accumulate(counts)
         #: For each parameter, the numbers of its matrices.
         self.matrices = [range(end - n, end) for end, n in zip(ends, counts, strict=True)]
+        #: For each parameter, the step counts of the first matrix and of the others.
+        self.counts: dict[int, tuple[torch.Tensor, list[torch.Tensor]]] = {}
         super().__init__(correspondence, params, *rest)
 
     def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -74,12 +102,21 @@ class MatrixBucket(StandInBucket):
                 "can't be split into matrices; choose another `storage`, or give the parameters a "
                 "group without `matrix_blocks` and `matrix_layout`"
             )
+        wholes = [_Matrices(param, self.view) for param in params]
         self.stand_ins = [
-            _MatrixStandIn(param, self.view, place)
-            for param, matrices in zip(params, self.matrices, strict=True)
-            for place in range(len(matrices))
+            _MatrixStandIn(whole, place) for whole in wholes for place in range(len(whole.slices))
         ]
         return [stand_in.tensor for stand_in in self.stand_ins]
+
+    @torch.no_grad()
+    def prepare(self, states: States) -> bool:
+        """See `SteppedPart`."""
+        # Users see the step count of the first matrix, and may have changed it.
+        for first, others in self.counts.values():
+            if others and any(first != other for other in others):
+                for other in others:
+                    other.copy_(first)
+        return super().prepare(states)
 
     def _owners(self) -> list[int]:
         return [i for i, matrices in enumerate(self.matrices) for _ in matrices]
@@ -111,6 +148,8 @@ class MatrixBucket(StandInBucket):
         for name, value in state.items():
             mine = [part[name] for part in parts]
             moved = any(one is not other[name] for one, other in zip(mine, given, strict=True))
+            if name == "step" and isinstance(mine[0], torch.Tensor):
+                self.counts[number] = mine[0], mine[1:]
             if moved or (isinstance(value, torch.Tensor) and not _has_all(value, mine)):
                 whole = self._joined(number, name, mine)
                 enter(state, {name: whole}, self.generation)
@@ -118,6 +157,7 @@ class MatrixBucket(StandInBucket):
     def _joined(self, number: int, name: str, parts: list[torch.Tensor]) -> torch.Tensor:
         """Returns the state of a parameter, and makes its matrices use that memory."""
         if name == "step":
+            self.counts[number] = parts[0], parts[1:]
             return parts[0]
         shape = self.params[number].shape
         whole = self.view.joined(parts, shape)

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from ..errors import InvalidArgumentError
 from .correspondence import Group
@@ -57,6 +58,13 @@ class MatrixView:
             )
         return MatrixView(tuple(blocks) if isinstance(blocks, list) else blocks, layout)
 
+    @staticmethod
+    def are_alike(one: "MatrixView | None", other: "MatrixView | None", shape: torch.Size) -> bool:
+        """Whether both give the same matrices of a parameter."""
+        if one is None or other is None:
+            return one is other
+        return one.layout == other.layout and one.rows(shape) == other.rows(shape)
+
     def entries(self) -> Group:
         """Returns the entries of a group that describe this view."""
         both = zip(ENTRIES, (self.blocks, self.layout), strict=True)
@@ -96,14 +104,14 @@ class MatrixView:
         """Returns the matrices of a tensor of the parameter's shape, as views of it. Copies a
         tensor that can't be flattened as it is laid out in memory.
         """
-        return list(self._turned(whole).split(self.rows(whole.shape)))
+        return list(self._as_matrix(whole).split(self.rows(whole.shape)))
 
     def slices(self, whole: torch.Tensor) -> list[torch.Tensor]:
         """Like `matrices`, but the views have the parameter's dimensions, and nothing is copied."""
         flat = self.layout == "flat"
-        return list((whole if flat else self._turned(whole)).split(self.rows(whole.shape)))
+        return list((whole if flat else self._as_matrix(whole)).split(self.rows(whole.shape)))
 
-    def _turned(self, whole: torch.Tensor) -> torch.Tensor:
+    def _as_matrix(self, whole: torch.Tensor) -> torch.Tensor:
         if self.layout == "transposed":
             return whole.t()
         flat = self.layout == "flat"
@@ -140,3 +148,12 @@ class MatrixView:
             return first.t()
         is_element = self.layout == "flat" and first.numel() == math.prod(shape) and first.dim()
         return first.view(shape) if is_element else first
+
+
+def require_matrices(group: Group) -> None:
+    """Refuses a group whose entries don't describe matrices of its parameters."""
+    view = MatrixView.of(group)
+    if view is not None:
+        for param in group["params"]:
+            if not is_lazy(param):
+                view.rows(param.shape)

@@ -7,7 +7,8 @@ normalization and vectors get a rule for single elements (Jordan et al., "Muon",
 import fnmatch
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import nn
@@ -24,13 +25,13 @@ class Route:
         name: the parameter's name in the model.
         param: the parameter.
         rule: the name of the rule.
-        reason: why this rule, as a phrase.
-        view: the matrices that the rule gets; None for the parameter itself.
+        reason: a phrase that says why.
+        view: how the parameter is split into matrices; None if it isn't.
         warning: why the choice may be wrong; None if it seems right.
     """
 
     name: str
-    param: torch.Tensor
+    param: torch.Tensor = field(repr=False)
     rule: str
     reason: str
     view: MatrixView | None = None
@@ -44,26 +45,29 @@ class Route:
 
 @dataclass(frozen=True)
 class _Place:
-    """A module that has a parameter, and the parameter's names in the model and the module."""
+    """One use of a parameter: the module that owns it, and the names in the model and there."""
 
     module: nn.Module
     name: str
     own_name: str
 
 
-#: Rows that a weight has for each gate of the recurrent module, stacked.
+#: How many gates are stacked in the rows of a weight.
 _GATES = {nn.LSTM: 4, nn.LSTMCell: 4, nn.GRU: 3, nn.GRUCell: 3}
 _CONVOLUTIONS = (
     *(nn.Conv1d, nn.Conv2d, nn.Conv3d),
     *(nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d),
 )
-#: Those whose weights may have several dimensions.
+#: Normalizations whose weights may be matrices.
 _NORMS = (nn.LayerNorm, nn.RMSNorm)
 _EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
 #: Names of parameters or modules that are looked up or added, not multiplied.
-_LIKE_EMBEDDING = re.compile(r"(^|[._])(\w*embed(ding)?s?|wte|wpe|\w*_token|pos_emb\w*)($|[._])")
-_LIKE_HEAD = re.compile(r"(^|[._])(lm_head|head|classifier|output_layer|unembed\w*)($|[._])")
-#: Names of weights for query, key and value, one below the other.
+_LIKE_EMBEDDING = re.compile(
+    r"(^|\.)(\w*embed(ding)?s?|emb|wte|wpe|\w*_token|pos|pos_enc\w*|pos_emb\w*)($|\.)"
+)
+_LIKE_BIAS = re.compile(r"bias")
+_LIKE_HEAD = re.compile(r"(^|\.)(lm_head|head|classifier|output_layer|unembed\w*)($|\.)")
+#: Names of fused weights for query, key and value.
 _QKV = re.compile(r"(^|[._])(\w*qkv\w*|c_attn|in_proj_weight)($|[._])")
 #: Names whose order of rows differs between models.
 _QKV_OF_HEADS = re.compile(r"(^|[._])query_key_value($|[._])")
@@ -75,7 +79,7 @@ def routes(
     hidden: str,
     others: str,
     chosen: Mapping[str, str],
-    blocks: Mapping[str, Sequence[int] | int],
+    blocks: Mapping[str, Any],
 ) -> list[Route]:
     """Returns the route of each parameter of a model, in the order of `model.parameters()`.
 
@@ -94,33 +98,33 @@ def routes(
     found = []
     for name, param in model.named_parameters():
         its = places[id(param)]
-        unlike = _unlike_hidden(name, param, its, output)
+        against = _reason_against(name, param, its, output)
         pattern = _last_match(chosen, name)
-        rule = chosen[pattern] if pattern else others if unlike else hidden
+        rule = chosen[pattern] if pattern else others if against else hidden
         if rule not in (hidden, others):
             raise InvalidArgumentError(
                 f"`route` gives `{pattern}` the rule `{rule}`; the rules are `{hidden}` and "
                 f"`{others}`"
             )
-        route = Route(name, param, rule, unlike or "")
+        route = Route(name, param, rule, against or "")
         if rule == hidden:
             route = _hidden(route, its[0])
         if pattern:
-            warning = f"{unlike}: `{hidden}` is for weights of hidden layers"
+            warning = f"{against}: `{hidden}` is for weights of hidden layers"
             route = replace(
                 route,
                 reason=f"`route` has `{pattern}`",
-                warning=warning if unlike and rule == hidden else None,
+                warning=warning if against and rule == hidden else None,
             )
         pattern = _last_match(blocks, name)
-        if pattern:
+        if pattern and rule == hidden:
             route = _with_blocks(route, pattern, blocks[pattern])
-        if route.view:
-            route.view.rows(param.shape)  # Refuses blocks that don't fit.
         found.append(route)
-    for argument, patterns in (("route", chosen), ("blocks", blocks)):
-        for each in patterns:
-            _require_match(argument, each, [route.name for route in found])
+    for pattern in chosen:
+        _require_match("route", pattern, [route.name for route in found])
+    for pattern in blocks:
+        names = [route.name for route in found if route.rule == hidden]
+        _require_match("blocks", pattern, names, f" of `{hidden}`")
     return found
 
 
@@ -129,11 +133,11 @@ def _last_match(patterns: Iterable[str], name: str) -> str | None:
     return matching[-1] if matching else None
 
 
-def _require_match(argument: str, pattern: str, names: list[str]) -> None:
+def _require_match(argument: str, pattern: str, names: list[str], of: str = "") -> None:
     """Refuses a pattern that matches no name. Another pattern may count for all of its names."""
     if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
         raise InvalidArgumentError(
-            f"no parameter matches the pattern `{pattern}` of `{argument}`; names are those of "
+            f"no parameter{of} matches the pattern `{pattern}` of `{argument}`; names are those of "
             "`model.named_parameters()`, and `*` stands for any characters"
         )
 
@@ -144,27 +148,40 @@ def _places(model: nn.Module) -> dict[int, list[_Place]]:
     for prefix, module in model.named_modules():
         for own_name, param in module.named_parameters(recurse=False):
             name = f"{prefix}.{own_name}" if prefix else own_name
-            found.setdefault(id(param), []).append(_Place(module, name, own_name))
+            owner = module
+            if isinstance(module, nn.utils.parametrize.ParametrizationList):
+                path, _, own_name = f".{prefix}".rpartition(".parametrizations.")
+                owner = model.get_submodule(path.removeprefix("."))
+            found.setdefault(id(param), []).append(_Place(owner, name, own_name))
     return found
 
 
 def _output_layer(model: nn.Module) -> nn.Module | None:
     """The output layer of a model whose modules are in the order of their use: the last one with a
-    matrix, if it is linear and others come before.
+    matrix, if it is linear and isn't one of several alike. None if a name shows another one.
     """
     having = [
-        module
-        for module in model.modules()
+        (re.sub(r"\d+", "*", name), module)
+        for name, module in model.named_modules()
         if any(param.dim() > 1 for param in module.parameters(recurse=False))
     ]
-    return having[-1] if len(having) > 1 and isinstance(having[-1], nn.Linear) else None
+    named = any(_LIKE_HEAD.search(name) for name, _ in having)
+    if named or len(having) < 2 or not isinstance(having[-1][1], nn.Linear):
+        return None
+    *others, (pattern, last) = having
+    alike = [other for name, other in others if name == pattern and isinstance(other, nn.Linear)]
+    return None if any(_sizes(other) == _sizes(last) for other in alike) else last
 
 
-def _unlike_hidden(
+def _sizes(module: nn.Module) -> list[torch.Size]:
+    return [param.shape for param in module.parameters(recurse=False)]
+
+
+def _reason_against(
     name: str, param: torch.Tensor, places: list[_Place], output: nn.Module | None
 ) -> str | None:
-    """Returns how a parameter differs from the weights of hidden layers: by its modules, its
-    name or its shape. None if it is such a weight.
+    """Returns how a parameter differs from the weights of hidden layers: by its modules, its name
+    or its shape. None if it is such a weight.
     """
     for place in places:
         if isinstance(place.module, _EMBEDDINGS):
@@ -172,16 +189,23 @@ def _unlike_hidden(
             return "embedding" + "".join(f", tied to {each}" for each in tied)
     module = places[0].module
     is_filter = isinstance(module, _CONVOLUTIONS)
-    checks = [
-        ("scalar", param.dim() == 0),
-        ("vector", param.dim() == 1),
-        ("normalization", isinstance(module, _NORMS)),
-        ("last linear layer", any(place.module is output for place in places)),
-        ("named like an output layer", _LIKE_HEAD.search(name)),
-        ("named like an embedding", _LIKE_EMBEDDING.search(name)),
-        ("one row or column", _is_thin(param, is_filter)),
-    ]
-    return next((reason for reason, holds in checks if holds), None)
+    if param.dim() < 2:
+        return "vector" if param.dim() else "scalar"
+    if param.is_complex():
+        return "complex"
+    if isinstance(module, _NORMS):
+        return "normalization"
+    if any(place.module is output for place in places):
+        return "last linear layer"
+    if _LIKE_HEAD.search(name):
+        return "named like an output layer"
+    if _LIKE_EMBEDDING.search(name):
+        return "named like an embedding"
+    if _LIKE_BIAS.search(places[0].own_name):
+        return "named like a bias"
+    if param.dim() > 2 and len(param) == 1 and not is_filter:
+        return "of one batch, like an embedding"
+    return "one row or column" if _is_thin(param, is_filter) else None
 
 
 def _is_thin(param: torch.Tensor, is_filter: bool) -> bool:
@@ -202,9 +226,11 @@ def _hidden(route: Route, place: _Place) -> Route:
     if param.dim() < 2:
         return route
     if isinstance(module, _CONVOLUTIONS):
+        if _QKV.search(route.name) and len(param) == 3 * param[0].numel():
+            return _with(route, "query, key and value", MatrixView(3, "flat"))
         return _with(route, "filters of a convolution", MatrixView(layout="flat"))
     gates = next((count for kind, count in _GATES.items() if isinstance(module, kind)), None)
-    if gates and place.own_name.startswith("weight"):
+    if gates and place.own_name.startswith(("weight_ih", "weight_hh")):
         return _with(route, f"{gates} gates", MatrixView(gates))
     # Transformers' Conv1D, a linear layer, has inputs as rows.
     layout = "transposed" if "Conv1D" in kinds and param.dim() == 2 else None
@@ -226,8 +252,11 @@ def _hidden(route: Route, place: _Place) -> Route:
         )
     elif _KEY_VALUE.search(route.name) and rows % 2 == 0:
         return _with(route, "key and value", MatrixView(2, layout))
-    elif rows >= max(8 * columns, 8192) and not isinstance(module, nn.Linear):
-        warning = f"{rows} x {columns} looks like an embedding; give its rule as `route`"
+    elif rows >= max(8 * columns, 8192):
+        warning = (
+            f"{rows} x {columns} looks like an embedding or an output layer; give its rule as "
+            "`route`"
+        )
     return _with(route, weight, view, warning)
 
 
@@ -235,11 +264,17 @@ def _with(route: Route, reason: str, view: MatrixView | None, warning: str | Non
     return replace(route, reason=reason, view=view, warning=warning)
 
 
-def _with_blocks(route: Route, pattern: str, rows: Sequence[int] | int) -> Route:
+def _with_blocks(route: Route, pattern: str, blocks: Any) -> Route:
     """The route of a parameter that matches a pattern of `blocks`."""
     layout = route.view.layout if route.view else None
-    blocks = rows if isinstance(rows, int) else tuple(rows)
-    return _with(route, f"`blocks` has `{pattern}`", MatrixView(blocks, layout))
+    try:
+        view = MatrixView.of({"matrix_blocks": blocks, "matrix_layout": layout})
+        if view is not None:
+            view.rows(route.param.shape)
+    except InvalidArgumentError as refusal:
+        raise InvalidArgumentError(f"`blocks` of {route.name}: {refusal}") from None
+    warning = route.warning if route.reason.startswith("`route`") else None
+    return _with(route, f"`blocks` has `{pattern}`", view, warning)
 
 
 def _alike(found: Sequence[Route]) -> list[tuple[str, list[Route]]]:
@@ -273,9 +308,8 @@ def table(found: Sequence[Route], rules: Sequence[str]) -> str:
     ]
     for rule in rules:
         mine = [route.param for route in found if route.rule == rule]
-        text.append(
-            f"{rule}: {len(mine)} tensors, {sum(param.numel() for param in mine):,} elements"
-        )
+        tensors = "1 tensor" if len(mine) == 1 else f"{len(mine)} tensors"
+        text.append(f"{rule}: {tensors}, {sum(param.numel() for param in mine):,} elements")
     return "\n".join(text)
 
 

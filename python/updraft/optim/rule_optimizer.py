@@ -1,9 +1,8 @@
 """A torch optimizer for any rule."""
 
 import difflib
-import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -12,7 +11,7 @@ from ..caller_warnings import warn_caller
 from ..compiled_rule import CompiledRule
 from ..definition import RuleDefinition
 from ..derived_flags import require_allowed
-from ..errors import InvalidArgumentError, UnsupportedError
+from ..errors import InvalidArgumentError
 from ..seed import require_seed
 from ..torch_private import disable_dynamo
 from ..torch_step import number_of
@@ -25,12 +24,8 @@ from .correspondence import (
     setting_choices,
     specialize,
 )
-from .gathered_part import GatheredPart
-from .matrix_bucket import MatrixBucket
-from .matrix_views import ENTRIES, MatrixView
+from .matrix_views import ENTRIES, require_matrices
 from .rule_options import RuleOptions
-from .stepped_part import SteppedPart
-from .through_torch import TorchBucket
 
 
 class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
@@ -95,22 +90,6 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
 
         return specialize(make, setting_choices(correspondence, group, hypers))
 
-    def _made_of(
-        self,
-        kind: Callable[..., SteppedPart],
-        group: Group,
-        members: list[tuple[int, torch.Tensor]],
-        choice: bool,
-    ) -> list[SteppedPart]:
-        view = MatrixView.of(group)
-        if view is None or kind is GatheredPart:
-            return super()._made_of(kind, group, members, choice)
-        if kind is TorchBucket:
-            raise UnsupportedError(
-                "operators of torch can't step a group with `matrix_blocks` or `matrix_layout`"
-            )
-        return super()._made_of(functools.partial(MatrixBucket, view), group, members, choice)
-
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds a group, as in torch. Keeps entries that the rule doesn't read, as in torch, and
         warns if such an entry looks like an option.
@@ -119,9 +98,9 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         instead of the parameters; see `updraft.optim.for_model`.
         """
         options = self._options_of(param_group) if isinstance(param_group, dict) else self._options
-        known = options.defaults
+        known = [*options.defaults, *ENTRIES]
         for name in param_group if isinstance(param_group, dict) else ():
-            if name in known or name in ("params", "param_names", "seed", *ENTRIES):
+            if name in known or name in ("params", "param_names", "seed"):
                 continue
             near = [other for other in known if re.fullmatch(rf"{re.escape(name[:-1])}\d", other)]
             near = near or difflib.get_close_matches(name, known, 1, cutoff=0.8)
@@ -130,7 +109,13 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                     f"a parameter group has `{name}`, which the rule `{options.rule.name}` does "
                     f"not read; it reads {', '.join(f'`{other}`' for other in near)}",
                 )
+        number = len(self.param_groups)
         super().add_param_group(param_group)
+        try:
+            require_matrices(self.param_groups[number])
+        except InvalidArgumentError:
+            del self.param_groups[number]
+            raise
 
     @property
     def _options(self) -> RuleOptions:

@@ -8,11 +8,13 @@ from typing import Any
 
 import torch
 
+from ..errors import UnsupportedError
 from .assigned_states import States
 from .buckets import Bucket, CompiledRules
 from .correspondence import Correspondence, Group
 from .devices import GradientScale
 from .listeners import Listening
+from .matrix_views import MatrixView
 from .stand_ins import LocalBucket, StandIn, distributed_like, local_part, needs_operators, of_dtype
 from .state_storage import made_by_state_types
 from .stepped_part import SteppedPart, step
@@ -64,6 +66,11 @@ class SplitStep(TorchClass):
         if not self.update:
             self._require(group)
             return super()._make_layer(group, members, scaled)
+        if MatrixView.of(group) is not None:
+            raise UnsupportedError(
+                'the numerics "torch" can\'t step a group with `matrix_blocks` or `matrix_layout`; '
+                'give "ieee"'
+            )
         whole = []
         buckets: list[SteppedPart] = []
         for number, param in members:

@@ -149,11 +149,7 @@ class StandIn:
 
     def has_moved(self) -> bool:
         """Whether the parameter's memory or layout has changed."""
-        local = self._local()
-        return not self._is_same(local) or memory_layout(local) != self.known
-
-    def _is_same(self, local: torch.Tensor) -> bool:
-        return local is self.local
+        return self._local() is not self.local or memory_layout(self.local) != self.known
 
     def gradient(self) -> torch.Tensor | None:
         """Returns the gradient for the stand-in; None if the parameter doesn't have one."""
