@@ -27,6 +27,7 @@ STEPS = ["python-adamw-1x50M", "python-adamw-10000x64-fresh", "python-adamw-1x1"
 COMPILED = "python-rmsprop-160x160k"
 PROCESSES = ["python-import", "python-first-step", "python-memory"]
 DISTRIBUTED = "distributed-adagrad-50x10k"
+MATRICES = ["matrices-product-1-thread", "matrices-muon-small"]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def measured(tmp_path_factory):
     files = "--json", folder / "rows.json", "--svg", folder / "rows.svg"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UPDRAFT_CACHE_DIR", str(folder / "cache"))
-        result = run(*files, *STEPS, COMPILED, *PROCESSES, DISTRIBUTED)
+        result = run(*files, *STEPS, COMPILED, *PROCESSES, DISTRIBUTED, *MATRICES)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout, folder
 
@@ -125,6 +126,17 @@ def test_a_python_without_torch_is_an_error(tmp_path):
     result = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert result.returncode == 1
     assert "error: the Python peer failed at `hello`: no answer" in result.stderr
+
+
+def test_products_of_matrices(rows):
+    product, muon = (of_work(rows, work) for work in MATRICES)
+    assert [(row["impl"], row["figure"]["is"]) for row in product] == [
+        ("two products", "of the FMA peak"),
+        ("symmetric first", "of a general product, the symmetric one"),
+        ("FMA peak", "GFLOP/s"),
+    ]
+    assert implementations(rows, MATRICES[1]) == ["updraft", "torch in f32", "torch"]
+    assert all(row["figure"]["value"] > 0 for row in [*product, *muon[1:]])
 
 
 def test_distributed_steps(rows):
