@@ -37,7 +37,7 @@ _MAX_DEPTH = 24
 # The compiler refuses longer texts.
 _MAX_TEXT = 1 << 16
 
-_PRODUCTS = frozenset({"@", "gram", "symmetric_product", "transpose"})
+_PRODUCTS = frozenset({"@", "gram", "identity", "symmetric_product", "trace", "transpose"})
 # Values that exist only for matrices, or only for vectors.
 _MATRIX, _VECTOR = 1, 2
 
