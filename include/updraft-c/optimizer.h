@@ -236,9 +236,11 @@ UPD_EXPORT upd_status upd_optimizer_set_param_numbers(upd_optimizer *optimizer,
  * optimizer is released; updraft-c/dlpack.h has an export that outlives the optimizer.
  *
  * A state over elements has the parameter's shape and strides. One over rows has the shape
- * [..., rows, 1], and one over columns [..., 1, columns]. One over a tensor or group has rank 0,
- * and all parameters of a group share the latter. A state in blocks has codes in the parameter's
- * shape. `STATE.scale` is a view of its scales: f32, of the shape [blocks], or
+ * [..., rows, 1], and one over columns [..., 1, columns]. One of square matrices has the shape
+ * [..., rows, rows] or [..., columns, columns], also if the parameter has no elements. One over a
+ * tensor or group has rank 0, and all parameters of a group share the latter. A state in blocks has
+ * codes in the parameter's shape. `STATE.scale` is a view of its scales: f32, of the shape
+ * [blocks], or
  * [..., rows, blocks of a row] if the rule has a variant for matrices.
  *
  * UPD_NOT_FOUND: the parameter has taken no step and no state was loaded; or the state is only for

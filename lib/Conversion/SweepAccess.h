@@ -51,6 +51,7 @@ struct LoopOrigin {
   mlir::Value column;  ///< in streams over columns
   mlir::Value sum;     ///< in the sums of columns
   mlir::Value scale;   ///< in the scales of blocks
+  mlir::Value row;     ///< the row of a batch, if the sequence is one
 };
 
 /// Consecutive elements of a sequence that are computed together.

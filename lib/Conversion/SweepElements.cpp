@@ -68,9 +68,29 @@ BlockedStorage::Decoding SweepBuilder::decodingOf(const StreamAccess &stream, un
 }
 
 SmallVector<Value> SweepBuilder::bodyOf(ValueRange arguments, const ElementRange &range) {
-  return cloneBody(builder, sweep, arguments, range.lanes, [&](RandomOp op) {
-    return randomBits(op, add(origin.element, range.number), range.lanes);
+  return cloneBody(builder, sweep, arguments, range.lanes, [&](Operation *op) {
+    if (auto identity = dyn_cast<IdentityOp>(op))
+      return identityAt(identity, range);
+    return randomBits(cast<RandomOp>(op), add(origin.element, range.number), range.lanes);
   });
+}
+
+// Compares the distance to the diagonal with the numbers of the lanes.
+Value SweepBuilder::identityAt(IdentityOp op, const ElementRange &range) {
+  Value distance =
+      splat(arith::SubIOp::create(builder, loc, origin.row, range.number), range.lanes);
+  auto numbers = llvm::to_vector(llvm::seq<int64_t>(0, range.lanes));
+  Value lane;
+  if (range.lanes == 1)
+    lane = constantI64(0);
+  else
+    lane = arith::ConstantOp::create(builder, loc, builder.getI64VectorAttr(numbers));
+  Value isDiagonal = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, distance, lane);
+  auto constant = [&](double value) {
+    return splat(arith::ConstantOp::create(builder, loc, builder.getFloatAttr(op.getType(), value)),
+                 range.lanes);
+  };
+  return arith::SelectOp::create(builder, loc, isDiagonal, constant(1), constant(0));
 }
 
 void SweepBuilder::addToLanes(size_t index, Value values, const ElementRange &range) {

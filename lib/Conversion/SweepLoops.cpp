@@ -123,6 +123,7 @@ void SweepBuilder::rowLoop(Value batch, Value firstRow, Value block) {
   loop.getInductionVar().setLoc(named(loc, "r"));
   Value row = arith::AddIOp::create(builder, loc, batchStart, loop.getInductionVar());
   origin.element = multiply(row, columns);
+  origin.row = loop.getInductionVar();
   if (!blocks.empty())
     origin.scale = multiply(row, quantBlocksIn(columns));
   loadUniforms(Extent::row, row);

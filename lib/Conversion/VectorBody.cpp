@@ -14,7 +14,7 @@ namespace updraft {
 // Whether every CPU has instructions for the operation. Other operations would become one call of
 // the C library per element.
 static bool hasVectorInstructions(Operation &op) {
-  if (isa<arith::ConstantOp, RandomOp>(op))
+  if (isa<arith::ConstantOp, RandomOp, IdentityOp>(op))
     return true;
   // updraft-outline-math turns these into functions of the module.
   if (isElementaryFunction(&op))
@@ -54,13 +54,13 @@ void cloneOnLanes(OpBuilder &builder, Operation &op, IRMapping &map, unsigned la
 }
 
 SmallVector<Value> cloneBody(OpBuilder &builder, SweepOp sweep, ValueRange arguments,
-                             unsigned lanes, llvm::function_ref<Value(RandomOp)> random) {
+                             unsigned lanes, llvm::function_ref<Value(Operation *)> byPlace) {
   IRMapping map;
   Block &body = sweep.getBody().front();
   map.map(body.getArguments(), arguments);
   for (Operation &op : body.without_terminator()) {
-    if (auto bits = dyn_cast<RandomOp>(op)) {
-      map.map(bits.getResult(), random(bits));
+    if (isa<RandomOp, IdentityOp>(op)) {
+      map.map(op.getResult(0), byPlace(&op));
       continue;
     }
     cloneOnLanes(builder, op, map, lanes);

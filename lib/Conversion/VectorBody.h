@@ -21,11 +21,12 @@ void cloneOnLanes(mlir::OpBuilder &builder, mlir::Operation &op, mlir::IRMapping
                   unsigned lanes);
 
 /// Clones the body of `sweep` on values of `lanes` lanes. `arguments` replaces its block arguments,
-/// and `random` creates the replacement of an operation of random bits. Returns the operands of its
-/// `updraft.store`. The body must be vectorizable.
-llvm::SmallVector<mlir::Value> cloneBody(mlir::OpBuilder &builder, SweepOp sweep,
-                                         mlir::ValueRange arguments, unsigned lanes,
-                                         llvm::function_ref<mlir::Value(RandomOp)> random);
+/// and `byPlace` creates the replacement of an operation whose result depends on the element's
+/// place: random bits or an identity. Returns the operands of its `updraft.store`. The body must be
+/// vectorizable.
+llvm::SmallVector<mlir::Value>
+cloneBody(mlir::OpBuilder &builder, SweepOp sweep, mlir::ValueRange arguments, unsigned lanes,
+          llvm::function_ref<mlir::Value(mlir::Operation *)> byPlace);
 
 } // namespace updraft
 

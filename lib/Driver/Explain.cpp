@@ -175,6 +175,16 @@ void explainMatrices(PlanOp plan, llvm::raw_ostream &os) {
   }
 }
 
+/// Prints the states that aren't among the bytes per element.
+void explainSquareStates(PlanOp plan, llvm::raw_ostream &os) {
+  for (auto stream : plan.getBody().getOps<StreamOp>())
+    if (isSquareExtent(stream.getType().getOver())) {
+      auto [down, along] = sidesOf(stream.getType().getOver());
+      os << llvm::formatv("state {0}: {1} x {2} of {3}, for each matrix of a parameter\n",
+                          stream.getName(), down, along, typeName(stream.getType().getStorage()));
+    }
+}
+
 void explainTemporaries(PlanOp plan, ArrayRef<SweepOp> sweeps, llvm::raw_ostream &os) {
   explainMatrices(plan, os);
   for (SweepOp sweep : sweeps)
@@ -228,6 +238,7 @@ void updraft::explainPlan(PlanOp plan, llvm::StringRef numerics, llvm::StringRef
   for (auto prologue : plan.getBody().front().getOps<PrologueOp>())
     if (prologue.getNumResults() != 0 || plan.getBody().front().getOps<SweepOp>().empty())
       explainPrologue(prologue, os);
+  explainSquareStates(plan, os);
   explainTemporaries(plan, sweeps, os);
   explainStages(plan, sweeps, os);
 }

@@ -66,8 +66,8 @@ static void addStates(PlanOp plan, PlanOp matrix, runtime::RuleInterface &rule) 
 }
 
 /// Returns the largest extent that an element's update depends on: that of its reductions and
-/// sizes, or the group if there is a state over the group. Rows, columns and batches count as the
-/// tensor.
+/// sizes, the tensor if there is a state of square matrices, or the group if there is a state over
+/// the group. Rows, columns and batches count as the tensor.
 static runtime::Extent dependsOn(PlanOp plan, const runtime::RuleInterface &rule) {
   runtime::Extent result = runtime::Extent::Element;
   auto include = [&](bool isGroup) {
@@ -85,8 +85,8 @@ static runtime::Extent dependsOn(PlanOp plan, const runtime::RuleInterface &rule
           include(reduction.getOver() == Extent::group);
     });
   for (const runtime::StateInterface &state : rule.states)
-    if (state.over == runtime::Extent::Group)
-      include(true);
+    if (state.over == runtime::Extent::Group || runtime::isSquare(state.over))
+      include(state.over == runtime::Extent::Group);
   return result;
 }
 

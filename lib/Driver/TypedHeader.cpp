@@ -183,7 +183,9 @@ static const char *describe(Extent over) {
   case Extent::Column:
     return "one value for each column";
   case Extent::RowsByRows:
+    return "a matrix of rows x rows for each matrix";
   case Extent::ColumnsByColumns:
+    return "a matrix of columns x columns for each matrix";
   case Extent::Batch:
     return "one value for each batch";
   case Extent::Tensor:

@@ -461,11 +461,12 @@ Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
       checkMatrix(diagnostics, *expr.operands[0], function.name, extent);
     return {Kind::Number, Extent::tensor};
   }
-  if (function.kind == RuleFunctionKind::Transpose) {
+  if (function.kind == RuleFunctionKind::Transpose || function.kind == RuleFunctionKind::Identity) {
     if (arguments[0].isUnknown() || context == Context::Function ||
         !checkMatrix(diagnostics, *expr.operands[0], function.name, extent))
       return Type();
-    return {Kind::Number, transposed(extent)};
+    return {Kind::Number, function.kind == RuleFunctionKind::Transpose ? transposed(extent)
+                                                                       : squareOfRows(extent)};
   }
   // The extent may be too large here, because it includes branches that are not chosen.
   if (context == Context::Update && !canReduce(extent, function.over)) {

@@ -441,6 +441,10 @@ Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> argume
 }
 
 Value Emitter::product(const Value &left, const Value &right, bool isSymmetric, Location loc) {
+  if (!isSymmetric && left.ir.getDefiningOp<IdentityOp>())
+    return right;
+  if (!isSymmetric && right.ir.getDefiningOp<IdentityOp>())
+    return left;
   count += operationsOfProduct - 1;
   mlir::UnitAttr symmetric = isSymmetric ? builder.getUnitAttr() : mlir::UnitAttr();
   return Value::ofIr(Kind::Number, productOf(left.extent, right.extent),
@@ -450,6 +454,11 @@ Value Emitter::product(const Value &left, const Value &right, bool isSymmetric, 
 Value Emitter::transpose(const Value &matrix, Location loc) {
   return Value::ofIr(Kind::Number, transposed(matrix.extent),
                      create<TransposeOp>(loc, compute, matrix.ir));
+}
+
+Value Emitter::identity(const Value &matrix, Location loc) {
+  Extent extent = squareOfRows(matrix.extent);
+  return Value::ofIr(Kind::Number, extent, create<IdentityOp>(loc, compute, extent));
 }
 
 Value Emitter::size(Extent over, Location loc) {

@@ -31,9 +31,12 @@ public:
 
   /// All arguments, or one of two, must be tensors of a larger extent than the result.
   Value reduce(const RuleFunction &function, llvm::ArrayRef<Value> arguments, mlir::Location loc);
-  /// Both operands must be matrices that have a product.
+  /// Both operands must be matrices that have a product. A product with an identity is the other
+  /// operand.
   Value product(const Value &left, const Value &right, bool isSymmetric, mlir::Location loc);
   Value transpose(const Value &matrix, mlir::Location loc);
+  /// Returns the identity matrix with as many rows as `matrix`.
+  Value identity(const Value &matrix, mlir::Location loc);
   Value size(Extent over, mlir::Location loc);
   /// Returns the number of rows (over columns) or of columns (over rows) of a matrix.
   Value sizeOf(const Value &matrix, Extent over, mlir::Location loc);

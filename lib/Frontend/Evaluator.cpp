@@ -249,6 +249,10 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
     if (!checkMatrix(diagnostics, *expr.operands[0], function.name, arguments[0].extent))
       return Value();
     return emit.transpose(arguments[0], loc);
+  case RuleFunctionKind::Identity:
+    if (!checkMatrix(diagnostics, *expr.operands[0], function.name, arguments[0].extent))
+      return Value();
+    return emit.identity(arguments[0], loc);
   case RuleFunctionKind::SymmetricProduct:
     return evaluateProduct(expr, function.name, /*isSymmetric=*/true, arguments);
   case RuleFunctionKind::Count:

@@ -7,8 +7,7 @@
 using namespace updraft;
 using llvm::StringRef;
 
-/// "a matrix of rows x columns"; for other values as `describe` has it.
-static StringRef describeShape(Extent extent) {
+StringRef updraft::describeShape(Extent extent) {
   return extent == Extent::element ? "a matrix of rows x columns"
                                    : describe(Type{Kind::Number, extent});
 }

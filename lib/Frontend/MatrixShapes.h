@@ -18,6 +18,9 @@ namespace updraft {
 /// consistent, and the functions below report nothing about such extents.
 constexpr Extent anyMatrix = static_cast<Extent>(0b1111111);
 
+/// "a matrix of rows x columns"; for other values as `describe` has it.
+llvm::StringRef describeShape(Extent extent);
+
 /// Returns the extent of arithmetic on values of these extents. If they are matrices of different
 /// shapes, reports that `op` at `expr` can't combine them, and returns nothing.
 std::optional<Extent> joinShapes(DiagnosticEngine &diagnostics, const Expr &expr,

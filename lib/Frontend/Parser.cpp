@@ -7,6 +7,7 @@
 #include "ChainParser.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/StringSaver.h"
 
 using namespace updraft;
 using llvm::StringRef;
@@ -433,7 +434,10 @@ private:
   }
 
   bool parseOver(State &state) {
-    state.over = parseName(quotedList(overNames(), "or"));
+    if (at(TokenKind::LeftParen))
+      state.over = parseSquare();
+    else
+      state.over = parseName(quotedList(overNames(), "or"));
     if (!state.over)
       return false;
     StringRef over = state.over->text;
@@ -443,6 +447,21 @@ private:
                        quotedList(overNames(), "or"));
     state.over.reset();
     return true;
+  }
+
+  /// Parses `(row, row)` to an identifier with this text, whatever the blanks in the file.
+  std::optional<Identifier> parseSquare() {
+    SourceRange open = currentRange();
+    advance();
+    auto down = parseName("`row` or `column`");
+    if (!down || !expect(TokenKind::Comma))
+      return std::nullopt;
+    auto along = parseName("`row` or `column`");
+    SourceRange close = currentRange();
+    if (!along || !expect(TokenKind::RightParen))
+      return std::nullopt;
+    std::string text = ("(" + down->text + ", " + along->text + ")").str();
+    return Identifier{llvm::StringSaver(file.arena).save(text), open.to(close)};
   }
 
   bool parseStorage(State &state) {
@@ -567,7 +586,8 @@ llvm::ArrayRef<StringRef> updraft::updateInputs(bool isTransform) {
 }
 
 llvm::ArrayRef<StringRef> updraft::overNames() {
-  static constexpr StringRef names[] = {"tensor", "group", "row", "column"};
+  static constexpr StringRef names[] = {"tensor", "group",      "row",
+                                        "column", "(row, row)", "(column, column)"};
   return names;
 }
 

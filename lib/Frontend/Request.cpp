@@ -330,10 +330,10 @@ private:
                          storageTypeName(storage));
     ResolvedState resolved{&state, name, storage, existsFor(stage, state, false),
                            existsFor(stage, state, true)};
-    if (resolved.forVectors &&
-        (extentOf(state) == Extent::row || extentOf(state) == Extent::column))
+    if (resolved.forVectors && needsMatrix(extentOf(state)))
       diagnostics.report(DiagnosticKind::StateOutsideMatrix, state.name.range, state.name.text,
-                         state.over->text);
+                         isSquareExtent(extentOf(state)) ? "square matrices"
+                                                         : state.over->text.str() + "s");
     return resolved;
   }
 

@@ -25,6 +25,7 @@ constexpr RuleFunction table[] = {
     {"group_max", 1, reduce, Extent::group, ReductionKind::max},
     {"group_size", 0, size, Extent::group},
     {"group_sum", 1, reduce, Extent::group},
+    {"identity", 1, RuleFunctionKind::Identity, Extent::element},
     {"max", 1, reduce, Extent::tensor, ReductionKind::max},
     {"random", 0, RuleFunctionKind::Random, Extent::element},
     {"row_dot", 2, reduce, Extent::row},

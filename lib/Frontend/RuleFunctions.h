@@ -20,6 +20,7 @@ enum class RuleFunctionKind : uint8_t {
   SizeOf, ///< the number of rows or columns of a matrix
   Transpose,
   SymmetricProduct,
+  Identity, ///< the identity matrix with as many rows as its argument
 };
 
 struct RuleFunction {
@@ -32,7 +33,8 @@ struct RuleFunction {
   /// Whether it uses rows, columns or batches, which only a matrix has.
   bool needsMatrix() const {
     return isOfMatrix(over) || kind == RuleFunctionKind::SizeOf ||
-           kind == RuleFunctionKind::Transpose || kind == RuleFunctionKind::SymmetricProduct;
+           kind == RuleFunctionKind::Transpose || kind == RuleFunctionKind::SymmetricProduct ||
+           kind == RuleFunctionKind::Identity;
   }
 };
 

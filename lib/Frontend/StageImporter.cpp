@@ -2,6 +2,7 @@
 
 #include "StageImporter.h"
 
+#include "MatrixShapes.h"
 #include "Usage.h"
 
 #include "Updraft/IR/UpdraftOps.h"
@@ -18,9 +19,12 @@ StringRef describeExtent(Extent over) {
                                   : describe(Type{Kind::Number, over});
 }
 
-// Describes the value that was found. The tensor is named only in a conflict with the group.
-StringRef describeFound(Extent found) {
-  return found == Extent::tensor ? "a scalar of the tensor" : describe(Type{Kind::Number, found});
+// Describes the value that was found for a state over `over`. The tensor is named only in a
+// conflict with the group, and the parameter's shape only in one with a square matrix.
+StringRef describeFound(Extent found, Extent over) {
+  return found == Extent::tensor ? "a scalar of the tensor"
+         : isSquareExtent(over)  ? describeShape(found)
+                                 : describe(Type{Kind::Number, found});
 }
 } // namespace
 
@@ -182,7 +186,8 @@ void StageImporter::readInitials(Progress &progress) {
     Extent extent = join(initial.extent, Extent::tensor);
     if (!isWithin(extent, over)) {
       diagnostics.report(DiagnosticKind::InitialExtent, state.initial->range,
-                         state.declaration->name.text, describeFound(extent), describeExtent(over));
+                         state.declaration->name.text, describeFound(extent, over),
+                         describeExtent(over));
       continue;
     }
     if (isTensorExtent(over))
@@ -241,7 +246,8 @@ void StageImporter::importNext(const Statement &statement, Progress &progress, b
   Location loc = evaluator.location(statement.value->range);
   if ((name == "grad" || name == "param") && !isWithin(value.extent, Extent::element)) {
     diagnostics.report(DiagnosticKind::NextExtent, statement.value->range, name,
-                       describeExtent(Extent::element), describeFound(value.extent));
+                       describeExtent(Extent::element),
+                       describeFound(value.extent, Extent::element));
     return;
   }
   if (name == "grad") {
@@ -266,7 +272,7 @@ void StageImporter::importNext(const Statement &statement, Progress &progress, b
       state.next = value;
     else
       diagnostics.report(DiagnosticKind::NextExtent, statement.value->range, name,
-                         describeExtent(over), describeFound(value.extent));
+                         describeExtent(over), describeFound(value.extent, over));
   }
 }
 

@@ -75,6 +75,8 @@ inline Extent extentOf(const State &state) {
       .Case("tensor", Extent::tensor)
       .Case("row", Extent::row)
       .Case("column", Extent::column)
+      .Case("(row, row)", Extent::rows_by_rows)
+      .Case("(column, column)", Extent::columns_by_columns)
       .Default(Extent::element);
 }
 

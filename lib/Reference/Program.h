@@ -109,9 +109,9 @@ inline bool isSpread(Extent extent) {
 }
 
 /// Computes the value of a register: by an instruction, a reduction, a product or transpose of
-/// matrices, or random bits.
+/// matrices, or as an identity matrix or random bits.
 struct Action {
-  enum Kind { Compute, Reduce, Product, Transpose, Random };
+  enum Kind { Compute, Reduce, Product, Transpose, Identity, Random };
 
   Kind kind = Compute;
   Extent extent;           // of the result

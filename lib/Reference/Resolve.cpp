@@ -242,6 +242,14 @@ llvm::Error Resolver::visit(Operation &op) {
         action.kind = Action::Transpose;
         return visitMatrix(op, std::move(action));
       })
+      .Case([&](IdentityOp identity) {
+        Action action;
+        action.kind = Action::Identity;
+        action.extent = identity.getOver();
+        action.instruction.result = define(identity);
+        program.actions.push_back(std::move(action));
+        return llvm::Error::success();
+      })
       .Case([&](RandomOp random) {
         Action action;
         action.kind = Action::Random;

@@ -74,6 +74,8 @@ void TensorRun::runAction(const Action &action) {
     return runProduct(action);
   if (action.kind == Action::Transpose)
     return runTranspose(action);
+  if (action.kind == Action::Identity)
+    return makeIdentity(action);
   if (action.extent == Extent::element)
     return; // run at each element by the code that needs its value
   if (action.kind == Action::Reduce)
@@ -176,6 +178,15 @@ void TensorRun::runTranspose(const Action &action) {
     for (int64_t row = 0; row < shape.rows; ++row)
       for (int64_t column = 0; column < shape.columns; ++column)
         result.push_back(from[(batch * shape.columns + column) * shape.rows + row]);
+}
+
+void TensorRun::makeIdentity(const Action &action) {
+  const Shape shape = tensor.shape.of(action.extent);
+  Spread &result = spreads[action.instruction.result];
+  for (int64_t batch = 0; batch < shape.batches; ++batch)
+    for (int64_t row = 0; row < shape.rows; ++row)
+      for (int64_t column = 0; column < shape.columns; ++column)
+        result.push_back({row == column ? 1.0 : 0.0, 0});
 }
 
 /// Returns the place with the given index in an extent.

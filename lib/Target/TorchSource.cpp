@@ -377,5 +377,11 @@ LogicalResult updraft::printTorchSource(ModuleOp module, raw_ostream &os, std::s
       reason = "it multiplies matrices";
       return failure();
     }
+  for (RuleOp rule : formsIn<RuleOp>(module))
+    if (llvm::any_of(rule.getBody().getOps<StateOp>(),
+                     [](StateOp state) { return isSquareExtent(state.getOver()); })) {
+      reason = "it has states of square matrices";
+      return failure();
+    }
   return Source(module, os, reason).print();
 }

@@ -178,6 +178,37 @@ def adafactor_as_of_one_process(mesh):
         assert list(reference.state[single]) == list(optimizer.state[param])
 
 
+@updraft.rule
+def preconditioned(param, grad, state, matrix, lr=0.1):
+    left = state.setdefault("l", 0, over=("row", "row"), when=matrix) + lang.gram(grad)
+    state["l"] = left
+    return param - lr * lang.where(matrix, left @ grad, grad)
+
+
+def square_states(mesh):
+    """Each rank has the states of whole matrices, which a part of one doesn't have."""
+    plain = parameters(shapes=SHAPES)
+    params = distributed(plain, mesh, "replicated")
+    reference, optimizer = (updraft.optimizer(preconditioned, some) for some in (plain, params))
+    for step in range(3):
+        set_gradients(plain, step)
+        distributed_gradients(params, plain, mesh)
+        reference.step()
+        optimizer.step()
+    for single, param in zip(plain, params, strict=True):
+        torch.testing.assert_close(param.full_tensor(), single.detach(), rtol=0, atol=0)
+        for name, state in reference.state[single].items():
+            ours = optimizer.state[param][name]
+            assert ours.shape == state.shape
+            assert name == "step" or ours.full_tensor().equal(state)
+    with pytest.raises(updraft.UnsupportedError) as error:
+        updraft.optimizer(preconditioned, distributed(plain, mesh, "rows")[:1])
+    assert str(error.value) == (
+        "the rule `preconditioned` reduces over whole parameters, but a parameter has the "
+        "placements (Shard(dim=0),); replicate it, or use an element-wise rule"
+    )
+
+
 def refuse(mesh):
     """Cases that need torch's own step, and requirements that constructors check."""
     params = distributed(parameters(shapes=SHAPES), mesh, "rows")
@@ -400,6 +431,10 @@ def test_rules_that_reduce(tmp_path, kind):
 
 def test_adafactor(tmp_path):
     spawn(tmp_path, [(adafactor_as_of_one_process,)])
+
+
+def test_states_of_square_matrices(tmp_path):
+    spawn(tmp_path, [(square_states,)])
 
 
 def test_unsupported_cases_are_refused(tmp_path):

@@ -549,8 +549,8 @@ def r(param, grad, state):
     return param
 """)
         == """\
-5:5: error: unknown extent `rows`; a state is over `tensor`, `group`, `row` or `column`, or has \
-the parameter's shape
+5:5: error: unknown extent `rows`; a state is over `tensor`, `group`, `row`, `column`, \
+`(row, row)` or `(column, column)`, or has the parameter's shape
     state.setdefault("m", 0, over="rows")
     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
     )

@@ -43,7 +43,9 @@ PRODUCTS = {
     ),
     "newton_schulz_steps": lambda x: x * lang.newton_schulz_steps("cans"),
     "gram": lambda x: lang.gram(x) @ x,
+    "identity": lambda x: (x @ x.T + lang.identity(x)) @ x,
     "symmetric_product": lambda x: lang.symmetric_product(x, x.T) @ x,
+    "trace": lambda x: lang.trace(x @ x.T) * x,
     "transpose": lambda x: lang.transpose(x).T,
 }
 # Functions that control a rule instead of computing a value.

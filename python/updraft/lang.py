@@ -386,6 +386,16 @@ def gram(x: Operand) -> Value:
     return _call("gram", x)
 
 
+def identity(x: Operand) -> Value:
+    """The identity matrix with as many rows as a matrix, in each batch."""
+    return _call("identity", x)
+
+
+def trace(x: Operand) -> Value:
+    """The sum of the diagonal of a square matrix, in each batch."""
+    return _call("trace", x)
+
+
 def symmetric_product(x: Operand, y: Operand) -> Value:
     """A product that is symmetric by definition: those above the diagonal equal those below it."""
     return _call("symmetric_product", x, y)

@@ -33,6 +33,9 @@ const char *nameOf(Extent over);
 /// Whether a tensor of matrices has a matrix of values over the extent.
 inline bool isMatrix(Extent over) { return over >= Extent::Element; }
 
+/// Whether a tensor of matrices has square matrices of values over the extent.
+inline bool isSquare(Extent over) { return over > Extent::Element; }
+
 inline bool isScalar(Extent over) { return over == Extent::Group || over == Extent::Tensor; }
 
 /// As upd_tensors: all, those with fewer than two dimensions, or those with two or more.

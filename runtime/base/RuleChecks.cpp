@@ -35,8 +35,6 @@ static bool hasPlanPerTensor(const std::vector<PlanInterface> &plans) {
 static std::string problemOf(const StateInterface &state) {
   if (state.over == Extent::Batch)
     return fmt::format("state `{}` is over a batch", state.name);
-  if (state.over > Extent::Element)
-    return fmt::format("state `{}` is over a square matrix", state.name);
   if (isBlocked(state.dtype) && state.over != Extent::Element)
     return fmt::format("state `{}` has blocks, but is not over elements", state.name);
   return {};
@@ -109,6 +107,13 @@ std::string updraft::runtime::problemOf(const RuleInterface &rule) {
     if (std::none_of(rule.plans.begin(), rule.plans.end(),
                      [&](const PlanInterface &plan) { return state.isOf(plan.tensors); }))
       return fmt::format("no plan has state `{}`", state.name);
+  for (const StateInterface &state : rule.states)
+    if (isSquare(state.over) &&
+        std::any_of(rule.plans.begin(), rule.plans.end(), [&](const PlanInterface &plan) {
+          return plan.tensors != TensorClass::Matrix && state.isOf(plan.tensors);
+        }))
+      return fmt::format("state `{}` is over square matrices, but not of matrices alone",
+                         state.name);
   for (const PlanInterface &plan : rule.plans)
     if (std::string problem = problemOf(rule, plan); !problem.empty())
       return problem;

@@ -68,8 +68,8 @@ public:
 
   /// Evaluates the prologues before the first sweep.
   void start(const Step &step);
-  /// Fills new states over rows and columns. New states over elements are filled by the thread that
-  /// runs over the elements.
+  /// Fills new states over rows, columns and square matrices, and those that products read. Other
+  /// new states over elements are filled by the thread that runs over the elements.
   void fillRowStates(const Step &step) const;
   /// Runs stages to the end, or to a prologue before which a reduction over groups must be
   /// combined. Reports a tensor to the observer after its last sweep.

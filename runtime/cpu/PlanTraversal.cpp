@@ -150,7 +150,10 @@ void PlanRun::fillRowStates(const Step &step) const {
     return;
   for (size_t i = 0; i < streamCount; ++i) {
     const auto [kind, dtype, over, state, scales] = plan.streams[i];
-    if (state == StreamInterface::none || over == Extent::Element)
+    const bool isFactor = std::any_of(
+        plan.products.begin(), plan.products.end(),
+        [&](const ProductInterface &product) { return product.lhs == i || product.rhs == i; });
+    if (state == StreamInterface::none || (over == Extent::Element && !isFactor))
       continue;
     for (size_t position = 0; position < list.size(); ++position) {
       const uint32_t group = prologueRows[list[position].row].group;

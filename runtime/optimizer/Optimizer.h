@@ -251,9 +251,12 @@ private:
   // Creation.
   Status addParam(const upd_tensor &tensor, const char *name, uint32_t group);
   Status choosePlan(Param &param) const;
+  Status checkSquareStates(const Param &param) const;
   bool hasBlocks(TensorClass plan) const;
   void addStateLayouts();
   void addRowLayouts();
+  void addSquareLayouts();
+  void addMatrixLayout(size_t param, int64_t rows, int64_t columns, TensorLayout &result);
   void addScaleLayouts();
   Status checkNames() const;
   Status checkParamsApart();
@@ -289,6 +292,8 @@ private:
   std::vector<size_t> groupStarts;      // the first parameter of each group
   std::vector<TensorLayout> rowLayouts; // of states over rows, by parameter; empty if none are
   std::vector<TensorLayout> columnLayouts;
+  std::vector<TensorLayout> rowSquareLayouts; // of states over square matrices, likewise
+  std::vector<TensorLayout> columnSquareLayouts;
   std::vector<TensorLayout> scaleLayouts; // of the scales of blocks, likewise
   std::vector<int64_t> stateDimensions;   // of those
 

@@ -133,6 +133,29 @@ Status Optimizer::choosePlan(Param &param) const {
                                        names.back(), layoutText(tensor), interface().name,
                                        int(UPD_QUANT_BLOCK)));
   }
+  return checkSquareStates(param);
+}
+
+/// Refuses a parameter whose states of square matrices would be too large. A parameter without
+/// elements may have any number of columns, so that their square doesn't fit 64 bits.
+Status Optimizer::checkSquareStates(const Param &param) const {
+  constexpr int64_t maxElements = int64_t(1) << 40;
+  for (const StateInterface &state : interface().states) {
+    if (!isSquare(state.over) || !state.isOf(interface().plans[param.plan].tensors))
+      continue;
+    const TensorShape matrices = param.shape.of(state.over);
+    int64_t elements = 0;
+    if (!__builtin_mul_overflow(matrices.rows, matrices.rows, &elements) &&
+        !__builtin_mul_overflow(elements, matrices.batches, &elements) && elements <= maxElements)
+      continue;
+    upd_tensor tensor{};
+    tensor.shape = param.layout.shape;
+    tensor.rank = param.layout.rank;
+    return invalidArgument(
+        fmt::format("parameter `{}` is {}, so its state `{}` would have matrices "
+                    "of {} x {}; a state has at most 2^40 elements",
+                    names.back(), layoutText(tensor), state.name, matrices.rows, matrices.rows));
+  }
   return {};
 }
 
@@ -147,17 +170,22 @@ void Optimizer::addStateLayouts() {
   const bool hasRows = std::any_of(states.begin(), states.end(), [](const StateInterface &state) {
     return state.over == Extent::Row || state.over == Extent::Column;
   });
+  const bool hasSquares =
+      std::any_of(states.begin(), states.end(),
+                  [](const StateInterface &state) { return isSquare(state.over); });
   const bool hasScales = std::any_of(states.begin(), states.end(), [](const StateInterface &state) {
     return isBlocked(state.dtype);
   });
   size_t total = 0;
   for (const Param &param : params) {
     const auto rank = static_cast<size_t>(std::max(param.layout.rank, 1));
-    total += (hasRows ? 4 * rank : 0) + (hasScales ? 2 * rank : 0);
+    total += (hasRows ? 4 * rank : 0) + (hasSquares ? 4 * rank : 0) + (hasScales ? 2 * rank : 0);
   }
   stateDimensions.reserve(total); // the layouts point into it
   if (hasRows)
     addRowLayouts();
+  if (hasSquares)
+    addSquareLayouts();
   if (hasScales)
     addScaleLayouts();
 }
@@ -183,42 +211,63 @@ void Optimizer::addScaleLayouts() {
   }
 }
 
-/// States over rows have one column, and states over columns one row. The batches are in the
-/// parameter's order in memory.
+/// States over rows have one column, and states over columns one row.
 void Optimizer::addRowLayouts() {
   rowLayouts.resize(params.size());
   columnLayouts.resize(params.size());
   for (size_t i = 0; i < params.size(); ++i) {
-    const TensorLayout &layout = params[i].layout;
-    const TensorShape &shape = params[i].shape;
-    if (layout.rank < 2)
-      continue;
-    auto add = [&](TensorLayout &result, int64_t rows, int64_t columns) {
-      const size_t start = stateDimensions.size(), rank = static_cast<size_t>(layout.rank);
-      stateDimensions.insert(stateDimensions.end(), layout.shape, layout.shape + rank);
-      stateDimensions.insert(stateDimensions.end(), layout.strides, layout.strides + rank);
-      int64_t *sizes = stateDimensions.data() + start, *strides = sizes + rank;
-      sizes[rank - 2] = rows;
-      sizes[rank - 1] = columns;
-      const int64_t matrix = shape.rows * shape.columns;
-      strides[rank - 1] = 1;
-      strides[rank - 2] = columns;
-      int64_t rowMajor = rows * columns;
-      result.rowMajor = true;
-      for (size_t j = rank - 2; j-- > 0;) {
-        // A tensor without elements is row-major.
-        strides[j] = matrix == 0 ? rowMajor : layout.strides[j] / matrix * rows * columns;
-        result.rowMajor &= strides[j] == rowMajor || sizes[j] == 1;
-        rowMajor *= std::max<int64_t>(sizes[j], 1);
-      }
-      result.shape = sizes;
-      result.strides = strides;
-      result.rank = layout.rank;
-      result.elements = shape.batches * rows * columns;
-    };
-    add(rowLayouts[i], shape.rows, 1);
-    add(columnLayouts[i], 1, shape.columns);
+    addMatrixLayout(i, params[i].shape.rows, 1, rowLayouts[i]);
+    addMatrixLayout(i, 1, params[i].shape.columns, columnLayouts[i]);
   }
+}
+
+/// States over square matrices have one for each matrix of the parameter.
+void Optimizer::addSquareLayouts() {
+  rowSquareLayouts.resize(params.size());
+  columnSquareLayouts.resize(params.size());
+  // Only the sizes of existing states have been checked.
+  auto has = [&](Extent over) {
+    return std::any_of(interface().states.begin(), interface().states.end(),
+                       [&](const StateInterface &state) { return state.over == over; });
+  };
+  const bool byRows = has(Extent::RowsByRows), byColumns = has(Extent::ColumnsByColumns);
+  for (size_t i = 0; i < params.size(); ++i) {
+    const TensorShape &shape = params[i].shape;
+    if (byRows)
+      addMatrixLayout(i, shape.rows, shape.rows, rowSquareLayouts[i]);
+    if (byColumns)
+      addMatrixLayout(i, shape.columns, shape.columns, columnSquareLayouts[i]);
+  }
+}
+
+/// Sets `result` to the layout of a state with a matrix of this size for each matrix of a
+/// parameter. The batches are in the parameter's order in memory. Leaves it alone for vectors.
+void Optimizer::addMatrixLayout(size_t param, int64_t rows, int64_t columns, TensorLayout &result) {
+  const TensorLayout &layout = params[param].layout;
+  const TensorShape &shape = params[param].shape;
+  if (layout.rank < 2)
+    return;
+  const size_t start = stateDimensions.size(), rank = static_cast<size_t>(layout.rank);
+  stateDimensions.insert(stateDimensions.end(), layout.shape, layout.shape + rank);
+  stateDimensions.insert(stateDimensions.end(), layout.strides, layout.strides + rank);
+  int64_t *sizes = stateDimensions.data() + start, *strides = sizes + rank;
+  sizes[rank - 2] = rows;
+  sizes[rank - 1] = columns;
+  const int64_t matrix = shape.rows * shape.columns;
+  strides[rank - 1] = 1;
+  strides[rank - 2] = columns;
+  int64_t rowMajor = rows * columns;
+  result.rowMajor = true;
+  for (size_t j = rank - 2; j-- > 0;) {
+    // A tensor without elements is row-major.
+    strides[j] = matrix == 0 ? rowMajor : layout.strides[j] / matrix * rows * columns;
+    result.rowMajor &= strides[j] == rowMajor || sizes[j] == 1;
+    rowMajor *= std::max<int64_t>(sizes[j], 1);
+  }
+  result.shape = sizes;
+  result.strides = strides;
+  result.rank = layout.rank;
+  result.elements = shape.batches * rows * columns;
 }
 
 Status Optimizer::checkNames() const {

@@ -37,6 +37,9 @@ std::string updraft::runtime::rowsRefusal(const RuleInterface &rule, const PlanI
       return fmt::format("its state `{}` is one for {}", state.name,
                          state.over == Extent::Group ? "the group" : "each column");
   for (const StateInterface &state : rule.states)
+    if (state.isOf(plan.tensors) && isSquare(state.over))
+      return fmt::format("its state `{}` is a square matrix of the whole parameter", state.name);
+  for (const StateInterface &state : rule.states)
     if (state.isOf(plan.tensors) && isBlocked(state.dtype))
       return fmt::format("its state `{}` is stored in blocks, which may have elements of several "
                          "rows",

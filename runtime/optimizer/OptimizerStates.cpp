@@ -51,8 +51,10 @@ TensorLayout Optimizer::layoutOf(size_t param, size_t state) const {
     return rowLayouts[param];
   case Extent::Column:
     return columnLayouts[param];
-  case Extent::RowsByRows: // only temporaries are square matrices
+  case Extent::RowsByRows:
+    return rowSquareLayouts[param];
   case Extent::ColumnsByColumns:
+    return columnSquareLayouts[param];
   case Extent::Batch: // only temporaries are over batches
   case Extent::Tensor:
   case Extent::Group:

@@ -78,3 +78,22 @@ updraft.plan @Plan compute f32 matrix shapes wide|square {
   %4 = updraft.multiply %3 transposed, %0 {note = "y"} : <f32, rows_by_rows>, <f32> -> <f32>
   %5 = updraft.multiply %0 transposed, %4 : <f32>, <f32> -> <f32, columns_by_columns>
 }
+
+// States of square matrices, and the identity.
+// CHECK-LABEL: updraft.rule @States compute f32 matrix {
+// CHECK:         %l = updraft.state "l" over rows_by_rows stored f32 initial %{{.*}} : f32
+// CHECK:         %r = updraft.state "r" over columns_by_columns stored bf16 initial %{{.*}} from_step : f32
+// CHECK:         %[[I:.*]] = updraft.identity over rows_by_rows : f32
+// CHECK:         %[[SUM:.*]] = arith.addf %l, %[[I]] : f32
+// CHECK:         updraft.next %{{.*}}, %[[SUM]], %r : f32, f32, f32
+updraft.rule @States compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %0 = updraft.param stored f32 : f32
+  %1 = updraft.grad stored f32 : f32
+  %2 = updraft.state "l" over rows_by_rows stored f32 initial %zero : f32
+  %3 = updraft.state "r" over columns_by_columns stored bf16 initial %zero from_step : f32
+  %4 = updraft.identity over rows_by_rows : f32
+  %5 = arith.addf %2, %4 : f32
+  %6 = updraft.product %5, %1 : f32
+  updraft.next %6, %5, %3 : f32, f32, f32
+}

@@ -236,7 +236,7 @@ updraft.rule @R compute f32 {
   %zero = arith.constant 0.0 : f64
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32
-  // expected-error @+1 {{'updraft.state' op is over `model`, must be over `group`, `tensor`, `row`, `column` or `element`}}
+  // expected-error @+1 {{'updraft.state' op is over `model`, must be over `group`, `tensor`, `row`, `column`, `element`, `rows_by_rows` or `columns_by_columns`}}
   %r = updraft.state "r" over model stored f32 initial %zero : f64
   updraft.next %p, %r : f32, f64
 }
@@ -248,7 +248,7 @@ updraft.rule @R compute f32 matrix {
   %zero = arith.constant 0.0 : f64
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32
-  // expected-error @+1 {{'updraft.state' op is over `batch`, must be over `group`, `tensor`, `row`, `column` or `element`}}
+  // expected-error @+1 {{'updraft.state' op is over `batch`, must be over `group`, `tensor`, `row`, `column`, `element`, `rows_by_rows` or `columns_by_columns`}}
   %r = updraft.state "r" over batch stored f32 initial %zero : f32
   updraft.next %p, %r : f32, f32
 }
@@ -677,12 +677,70 @@ updraft.rule @R compute f32 matrix {
 
 // -----
 
-// state_c2: a square matrix
+// state_c2: a transposed matrix
 updraft.rule @R compute f32 matrix {
   %zero = arith.constant 0.0 : f64
   %p = updraft.param stored f32 : f32
   %g = updraft.grad stored f32 : f32
-  // expected-error @+1 {{'updraft.state' op is over `rows_by_rows`, must be over `group`, `tensor`, `row`, `column` or `element`}}
-  %r = updraft.state "r" over rows_by_rows stored f32 initial %zero : f32
+  // expected-error @+1 {{'updraft.state' op is over `transposed`, must be over `group`, `tensor`, `row`, `column`, `element`, `rows_by_rows` or `columns_by_columns`}}
+  %r = updraft.state "r" over transposed stored f32 initial %zero : f32
   updraft.next %p, %r : f32, f32
+}
+
+// -----
+
+// state_c3: a square matrix
+updraft.rule @R compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.state' op is stored as '!updraft.blocked<linear>' over `rows_by_rows`, must be over `element`}}
+  %r = updraft.state "r" over rows_by_rows stored !updraft.blocked<linear> initial %zero : f32
+  updraft.next %p, %r : f32, f32
+}
+
+// -----
+
+// rule_c5: a square matrix
+updraft.rule @R compute f32 {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.state' op has the extent `columns_by_columns`, which only a rule with `matrix` has}}
+  %r = updraft.state "r" over columns_by_columns stored f32 initial %zero : f32
+  updraft.next %p, %r : f32, f32
+}
+
+// -----
+
+// next_c3: an element for a square matrix
+updraft.rule @R compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %r = updraft.state "r" over rows_by_rows stored f32 initial %zero : f32
+  // expected-error @+1 {{'updraft.next' op has an operand of extent `element` for `r`, which is over `rows_by_rows`}}
+  updraft.next %p, %g : f32, f32
+}
+
+// -----
+
+// identity_c1
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.identity' op is over `element`, must be over `rows_by_rows` or `columns_by_columns`}}
+  %i = updraft.identity over element : f32
+  updraft.next %p : f32
+}
+
+// -----
+
+// rule_c1: an identity
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.identity' op has the type 'f64', must have the compute type 'f32'}}
+  %i = updraft.identity over rows_by_rows : f64
+  updraft.next %p : f32
 }

@@ -284,7 +284,7 @@ updraft.plan @P compute f32 {
 updraft.plan @P compute f32 matrix {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
-  // expected-error @+1 {{'updraft.stream' op is over `batch`, must be over `element`, `row` or `column`}}
+  // expected-error @+1 {{'updraft.stream' op is over `batch`, must be over `element`, `row`, `column`, `rows_by_rows` or `columns_by_columns`}}
   %b = updraft.stream "b" : !updraft.stream<f32, batch>
   updraft.initial() {
     %zero = arith.constant 0.0 : f64
@@ -484,17 +484,32 @@ updraft.plan @P compute f32 matrix {
 
 // -----
 
-// plan_c4: a square matrix
-updraft.plan @P compute f32 matrix {
+// plan_c4: a square matrix of a vector
+updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>
   %g = updraft.stream "grad" : !updraft.stream<f32>
-  // expected-error @+1 {{'updraft.stream' op is over `rows_by_rows`, must be over `element`, `row` or `column`}}
+  // expected-error @+1 {{'updraft.stream' op is over `rows_by_rows`, which only a plan with `matrix` has}}
   %m = updraft.stream "m" : !updraft.stream<f32, rows_by_rows>
   updraft.initial() {
     %zero = arith.constant 0.0 : f64
     updraft.yield %zero : f64
   }
   updraft.validate() messages [] { updraft.yield }
+}
+
+// -----
+
+// sweep_c4: an identity of other matrices
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  updraft.sweep over rows_by_rows {
+    // expected-error @+1 {{'updraft.identity' op is over `columns_by_columns`, but its sweep is over `rows_by_rows`}}
+    %i = updraft.identity over columns_by_columns : f32
+    updraft.store
+  }
 }
 
 // -----

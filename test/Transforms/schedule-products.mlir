@@ -175,3 +175,30 @@ updraft.variants vectors {} matrices {
     updraft.next %y : f32
   }
 }
+
+// -----
+
+// Products read states of square matrices where they are. The sweep over the matrices of a state
+// stores it, and keeps the same value for the product.
+// CHECK-LABEL: updraft.plan @Squares
+// CHECK:         %l = updraft.stream "l" : <f32, rows_by_rows>
+// CHECK:         %r = updraft.stream "r" : <f32, columns_by_columns>
+// CHECK:         %[[OLD:.*]] = updraft.multiply %grad, %r : <f32>, <f32, columns_by_columns> -> <f32>
+// CHECK:         %[[GRAM:.*]] = updraft.multiply symmetric %[[OLD]], %[[OLD]] transposed :
+// CHECK:         %[[L:.*]] = updraft.sweep over rows_by_rows reads(%l, %[[GRAM]] :
+// CHECK:         updraft.multiply %{{.*}}, %[[OLD]] : <f32, rows_by_rows>, <f32> -> <f32>
+// CHECK:         updraft.sweep {{.*}}writes(%param :
+updraft.rule @Squares compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %l = updraft.state "l" over rows_by_rows stored f32 initial %zero : f32
+  %r = updraft.state "r" over columns_by_columns stored f32 initial %zero : f32
+  %old = updraft.product %grad, %r : f32
+  %t = updraft.transpose %old : f32
+  %gram = updraft.product symmetric %old, %t : f32
+  %l1 = arith.addf %l, %gram : f32
+  %y = updraft.product %l1, %old : f32
+  %c = arith.subf %param, %y : f32
+  updraft.next %c, %l1, %r : f32, f32, f32
+}

@@ -166,4 +166,57 @@ TEST(Transpose, ExchangesRowsAndColumns) {
               ElementsAre(1, 4, 0, 2, 5, 0));
 }
 
+/// A step with the parameter (1 0 0, 0 1 0), the gradient (1 2 3, 4 5 6) and a state over square
+/// matrices.
+struct SquareStep {
+  std::vector<double> param = {1, 0, 0, 0, 1, 0}, grad = {1, 2, 3, 4, 5, 6}, state;
+
+  SquareStep(const std::string &over, std::vector<double> before, const std::string &body)
+      : state(std::move(before)) {
+    const Interpreter rule = interpretOrDie(R"(updraft.rule @R compute f64 matrix {
+      %zero = arith.constant 0.0 : f64
+      %p = updraft.param stored f64 : f64
+      %g = updraft.grad stored f64 : f64
+      %s = updraft.state "s" over )" + over +
+                                            R"( stored f64 initial %zero : f64
+      %t = updraft.transpose %g : f64
+      )" + body + "updraft.next %y, %n : f64, f64\n}");
+    TensorStep tensor;
+    tensor.rule = &rule;
+    tensor.shape = Shape::of({2, 3});
+    tensor.buffers = {param.data(), grad.data(), state.data()};
+    EXPECT_THAT(stepGroup({}, {tensor}), ElementsAre(false));
+  }
+};
+
+TEST(SquareState, IsMultipliedAndStored) {
+  // (1 2, 0 1) times g is (9 12 15, 4 5 6). The product of g and its transpose is (14 32, 32 77).
+  const SquareStep rows("rows_by_rows", {1, 2, 0, 1}, R"(
+      %y = updraft.product %s, %g : f64
+      %gram = updraft.product %g, %t : f64
+      %n = arith.subf %gram, %s : f64
+  )");
+  EXPECT_THAT(rows.param, ElementsAre(9, 12, 15, 4, 5, 6));
+  EXPECT_THAT(rows.state, ElementsAre(13, 30, 32, 76));
+  const SquareStep columns("columns_by_columns", {0, 1, 0, 0, 0, 1, 1, 0, 0}, R"(
+      %y = updraft.product %g, %s : f64
+      %u = updraft.transpose %s : f64
+      %n = updraft.product %u, %s : f64
+  )");
+  EXPECT_THAT(columns.param, ElementsAre(3, 1, 2, 6, 4, 5));
+  EXPECT_THAT(columns.state, ElementsAre(1, 0, 0, 0, 1, 0, 0, 0, 1));
+}
+
+TEST(SquareState, CombinesWithTheIdentityAndRows) {
+  const SquareStep rows("rows_by_rows", {1, 2, 3, 4}, R"(
+      %i = updraft.identity over rows_by_rows : f64
+      %r = updraft.reduce sum %g over row : f64
+      %a = arith.addf %s, %i : f64
+      %n = arith.mulf %a, %r : f64
+      %y = updraft.product %i, %p : f64
+  )");
+  EXPECT_THAT(rows.param, ElementsAre(1, 0, 0, 0, 1, 0));
+  EXPECT_THAT(rows.state, ElementsAre(12, 12, 45, 75));
+}
+
 } // namespace

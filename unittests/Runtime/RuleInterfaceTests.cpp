@@ -328,7 +328,7 @@ TEST(RuleInterface, RefusesInvalidRules) {
                  "unknown extent of a state 8, expected 0 to 7");
   EXPECT_PROBLEM(adamw, rule.states[0].over = Extent::Batch, "state `exp_avg` is over a batch");
   EXPECT_PROBLEM(adamw, rule.states[0].over = plan.streams[2].over = Extent::RowsByRows,
-                 "state `exp_avg` is over a square matrix");
+                 "state `exp_avg` is over square matrices, but not of matrices alone");
   EXPECT_PROBLEM(adamw, (rule.states[0] = {"m", UPD_Q8_LINEAR, Extent::Row}),
                  "state `m` has blocks, but is not over elements");
   EXPECT_PROBLEM(adamw, rule.dependsOn = Extent::Row,

@@ -155,6 +155,44 @@ TEST_F(DurabilityTest, ASnapshotReplacesTheJournal) {
     EXPECT_FALSE(name.starts_with("snapshot-1-")) << name;
 }
 
+TEST_F(DurabilityTest, StatesOfSquareMatricesAreInTheJournalAndInSnapshots) {
+  start();
+  server().registerClient("a");
+  const auto matrix = [&](const std::vector<float> &values) {
+    return tensorOf(values, {3, 2}, server().budget());
+  };
+  server().sync(server().put("w", matrix({1, 0, 0, 1, 0, 0})));
+  updraft::worker::v1::CreateOptimizerRequest request = requestOf("o", "sgd", {{{"w"}, {}}});
+  request.mutable_rule()->set_source(R"(
+    rule Preconditioned(lr = 1) {
+      state l over (row, row) = 0 when matrix
+
+      update(param, grad) {
+        let left   = if matrix then l + gram(grad) else 0
+
+        next l     = left
+        next param = param - lr * (if matrix then left @ grad else grad)
+      }
+    }
+  )");
+  server().createOptimizer(request);
+  // The state becomes n times the diagonal matrix of 1, 4, 0.
+  const auto stepOnce = [&](uint64_t number) {
+    std::vector<Gradient> gradients;
+    gradients.push_back({0, std::nullopt, matrix({1, 0, 0, 2, 0, 0})});
+    EXPECT_EQ(step(number, std::move(gradients)), 1);
+  };
+  stepOnce(1);
+  start(Durability::Step, 0);
+  EXPECT_EQ(valuesAt("w"), (std::vector<float>{0, 0, 0, -7, 0, 0}));
+  stepOnce(2);
+  EXPECT_EQ(valuesAt("w"), (std::vector<float>{-2, 0, 0, -23, 0, 0}));
+  server().takeSnapshot();
+  start(Durability::Step, 0);
+  stepOnce(3);
+  EXPECT_EQ(valuesAt("w"), (std::vector<float>{-5, 0, 0, -47, 0, 0}));
+}
+
 TEST_F(DurabilityTest, WithSnapshotsAloneTheLastOneCounts) {
   start(Durability::Snapshot);
   createAdam();

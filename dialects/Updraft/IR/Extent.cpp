@@ -14,7 +14,7 @@ static Extent extentOfResult(Operation &operation, llvm::function_ref<Extent(Val
       .Case<HyperOp>([](auto) { return Extent::group; })
       .Case<StepOp, FirstOp>([](auto) { return Extent::tensor; })
       .Case<ParamOp, GradOp, RandomOp>([](auto) { return Extent::element; })
-      .Case<StateOp, ReduceOp>([](auto op) { return op.getOver(); })
+      .Case<StateOp, ReduceOp, IdentityOp>([](auto op) { return op.getOver(); })
       // All rows of a tensor have the same number of columns.
       .Case<SizeOp>([](SizeOp size) {
         return isWithin(size.getOver(), Extent::group) ? Extent::group : Extent::tensor;

@@ -33,9 +33,10 @@ LogicalResult verifyStreams(PlanOp plan) {
       return failure();
     // plan_c4
     Extent over = stream.getType().getOver();
-    if (over == Extent::batch || !isWithin(over, Extent::element))
+    if (over == Extent::batch)
       return stream.emitOpError() << "is over `" << stringifyExtent(over)
-                                  << "`, must be over `element`, `row` or `column`";
+                                  << "`, must be over `element`, `row`, `column`, `rows_by_rows` "
+                                     "or `columns_by_columns`";
     if (stream.getType().getOver() != Extent::element && !plan.getMatrix())
       return stream.emitOpError() << "is over `" << stringifyExtent(stream.getType().getOver())
                                   << "`, which only a plan with `matrix` has";
@@ -178,7 +179,8 @@ static Extent overOf(Value stream) { return cast<StreamType>(stream.getType()).g
 bool SweepOp::runsByRows() {
   if (!isMatrixExtent(getOver()))
     return false;
-  if (llvm::any_of(getReads(), [](Value stream) { return isOfMatrix(overOf(stream)); }))
+  if (llvm::any_of(getReads(), [](Value stream) { return isOfMatrix(overOf(stream)); }) ||
+      !getBody().front().getOps<IdentityOp>().empty())
     return true;
   // Blocks don't span rows.
   auto isBlocked = [](Value value) {
@@ -268,6 +270,13 @@ LogicalResult verifyBody(SweepOp sweep) {
   for (Operation &operation : sweep.getBody().front().without_terminator()) {
     if (isa<RandomOp>(operation) && sweep.getOver() == Extent::element)
       continue;
+    if (auto identity = dyn_cast<IdentityOp>(operation)) {
+      if (identity.getOver() == sweep.getOver())
+        continue;
+      return identity.emitOpError()
+             << "is over `" << stringifyExtent(identity.getOver()) << "`, but its sweep is over `"
+             << stringifyExtent(sweep.getOver()) << "`";
+    }
     if (!isa<arith::ArithDialect, math::MathDialect>(operation.getDialect()))
       return operation.emitOpError()
              << "cannot be in `updraft.sweep`, must be from `arith` or `math`";

@@ -27,6 +27,8 @@ bool updraft::isSymmetric(Value value) {
       if (!product.getSymmetric())
         return false;
       hasMatrix = true;
+    } else if (isa<IdentityOp>(operation)) {
+      hasMatrix = true;
     } else if (auto transpose = dyn_cast<TransposeOp>(operation)) {
       open.push_back(transpose.getInput());
     } else if (isElementwise(operation)) {

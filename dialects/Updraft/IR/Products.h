@@ -10,7 +10,7 @@ namespace updraft {
 class ProductOp;
 
 /// Whether `value` of a rule is a matrix that has the same bits as its transpose: a symmetric
-/// product, or arithmetic on such matrices and scalars.
+/// product, an identity, or arithmetic on such matrices and scalars.
 bool isSymmetric(mlir::Value value);
 
 /// Whether the elements c_ij and c_ji of a product are one, or the same chain of operations.

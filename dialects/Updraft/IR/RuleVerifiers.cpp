@@ -52,9 +52,11 @@ LogicalResult verifyState(RuleOp rule, StateOp state, const ExtentAnalysis &exte
     return state.emitOpError() << "has the extent `" << stringifyExtent(over)
                                << "`, which only a rule with `matrix` has";
   // state_c2
-  if (over == Extent::model || over == Extent::batch || !isWithin(over, Extent::element))
+  if (over == Extent::model || over == Extent::batch ||
+      (!isWithin(over, Extent::element) && !isSquareExtent(over)))
     return state.emitOpError() << "is over `" << stringifyExtent(over)
-                               << "`, must be over `group`, `tensor`, `row`, `column` or `element`";
+                               << "`, must be over `group`, `tensor`, `row`, `column`, `element`, "
+                                  "`rows_by_rows` or `columns_by_columns`";
   Type expected =
       isWithin(over, Extent::tensor) ? Float64Type::get(state.getContext()) : rule.getCompute();
   if (state.getType() != expected)
@@ -179,7 +181,8 @@ LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAna
   if (isWithin(extent, Extent::tensor))
     return success();
   // rule_c1
-  if (isa<ParamOp, GradOp>(operation) && operation.getResult(0).getType() != rule.getCompute())
+  if (isa<ParamOp, GradOp, IdentityOp>(operation) &&
+      operation.getResult(0).getType() != rule.getCompute())
     return operation.emitOpError() << "has the type " << operation.getResult(0).getType()
                                    << ", must have the compute type " << rule.getCompute();
   return verifyElementTypes(&operation);
@@ -243,6 +246,14 @@ LogicalResult RandomOp::verify() {
   if (getStream() < 256)
     return success();
   return emitOpError() << "has stream " << getStream() << ", must be from 0 to 255";
+}
+
+LogicalResult IdentityOp::verify() {
+  // identity_c1
+  if (isSquareExtent(getOver()))
+    return success();
+  return emitOpError() << "is over `" << stringifyExtent(getOver())
+                       << "`, must be over `rows_by_rows` or `columns_by_columns`";
 }
 
 LogicalResult ReduceOp::verify() {

@@ -40,10 +40,15 @@ inline bool isMatrixExtent(Extent extent) {
   return (bits & downBits) != 0 && (bits & alongBits) != 0;
 }
 
+/// Whether values over the extent are square matrices, one for each batch.
+inline bool isSquareExtent(Extent extent) {
+  return extent == Extent::rows_by_rows || extent == Extent::columns_by_columns;
+}
+
 /// Whether values over the extent can be in memory: they vary within the parameter, or are a square
 /// matrix. Transposed matrices exist only in rules.
 inline bool isInMemoryExtent(Extent extent) {
-  return extent == Extent::rows_by_rows || extent == Extent::columns_by_columns ||
+  return isSquareExtent(extent) ||
          (isWithin(extent, Extent::element) && !isWithin(extent, Extent::tensor));
 }
 
@@ -70,6 +75,9 @@ inline Extent productOf(Extent lhs, Extent rhs) {
   return static_cast<Extent>((static_cast<uint32_t>(lhs) & ~alongBits) |
                              (static_cast<uint32_t>(rhs) & ~downBits));
 }
+
+/// Returns the extent of square matrices with as many rows as a matrix over `matrix`.
+inline Extent squareOfRows(Extent matrix) { return productOf(matrix, transposed(matrix)); }
 
 /// Whether the second extent of a matrix over `lhs` is the first one of a matrix over `rhs`, so
 /// that they have a product.

@@ -12,3 +12,8 @@ using namespace updraft;
 #include "Updraft/IR/UpdraftOps.cpp.inc"
 
 bool PlanOp::multiplies() { return !getBody().getOps<MultiplyOp>().empty(); }
+
+bool PlanOp::hasSquareStates() {
+  return llvm::any_of(getBody().getOps<StreamOp>(),
+                      [](StreamOp stream) { return isSquareExtent(stream.getType().getOver()); });
+}

@@ -30,8 +30,8 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
       unique, and so are names of hyperparameters.
     - `plan_c3`: there are exactly one `updraft.initial` and one `updraft.validate`, and at most one
       `updraft.commit`.
-    - `plan_c4`: only a plan with `matrix` has `shapes`, and streams over rows or columns; no stream
-      is over batches or a square matrix.
+    - `plan_c4`: only a plan with `matrix` has `shapes`, and streams over rows, columns or square
+      matrices; no stream is over batches.
 
     ```mlir
     updraft.plan @SGD compute f32 {
@@ -71,6 +71,8 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
   let extraClassDeclaration = [{
     /// Whether the plan has products.
     bool multiplies();
+    /// Whether the plan has states of square matrices.
+    bool hasSquareStates();
   }];
   let hasRegionVerifier = 1;
 }
@@ -252,7 +254,8 @@ def Updraft_SweepOp : Updraft_Op<"sweep", [
     - `sweep_c2`: one stored value per stream written and per temporary, one f64 per reduction.
     - `sweep_c3`: no stream is read twice or written twice.
     - `sweep_c4`: every operation of the body is from `arith` or `math`, or is `updraft.random` in a
-      sweep over elements; its values are of a floating-point or an integer type.
+      sweep over elements, or `updraft.identity` in one over its square matrices; its values are of a
+      floating-point or an integer type.
     - `sweep_c5`: the scalars are results of prologues, of the compute type or i1.
     - `sweep_c6`: the extent is one that streams may have. Streams written have it, and streams read
       have one within it.
@@ -302,7 +305,8 @@ def Updraft_SweepOp : Updraft_Op<"sweep", [
       return getResults().drop_front(getReductions().size());
     }
     /// Whether the sweep loops over rows of a matrix instead of a flat sequence of elements. This is
-    /// the case if it uses values of rows or columns, or reduces elements of a matrix.
+    /// the case if it uses values of rows or columns or the identity, or reduces elements of a
+    /// matrix.
     bool runsByRows();
     /// Whether the sweep is over rows or columns and loops over those of each batch. This is the
     /// case if it reads values of batches or reduces to them.

@@ -23,11 +23,12 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     `columns_by_columns`, or `transposed`, with a value for each column and row. An operation has
     the least extent that contains those of its operands, and a constant has `model`.
     `updraft.hyper` has `group`; `updraft.step` and `updraft.first` have `tensor`; `updraft.param`,
-    `updraft.grad` and `updraft.random` have `element`; states, sizes and reductions state their
-    extent; products and transposes have that of their shape. Values within `tensor` are scalars.
-    They are computed once per step, in f64, or in the compute type if simplification removed the
-    elements from them. Other values are computed in `compute`, except those that are reduced. A
-    scalar becomes an operand of element arithmetic through `arith.truncf` (f32) or directly (f64).
+    `updraft.grad` and `updraft.random` have `element`; states, sizes, reductions and identities
+    state their extent; products and transposes have that of their shape. Values within `tensor` are
+    scalars. They are computed once per step, in f64, or in the compute type if simplification
+    removed the elements from them. Other values are computed in `compute`, except those that are
+    reduced. A scalar becomes an operand of element arithmetic through `arith.truncf` (f32) or
+    directly (f64).
 
     A rule is for tensors of any shape. With `matrix` it is for tensors of two or more dimensions:
     the last two are rows and columns, and leading dimensions are batches of one matrix each.
@@ -39,8 +40,8 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     docs/numerics.md states.
 
     Constraints:
-    - `rule_c1`: the parameter and the gradient have the compute type; operands and results of
-      operations over rows, columns or elements are floats or integers.
+    - `rule_c1`: the parameter, the gradient and identities have the compute type; operands and
+      results of operations over rows, columns or elements are floats or integers.
     - `rule_c2`: there are exactly one `updraft.param` and one `updraft.grad`.
     - `rule_c3`: every operation is from `arith`, `math` or this dialect.
     - `rule_c4`: names of hyperparameters are unique; names of states are unique and neither `param`
@@ -228,16 +229,17 @@ def Updraft_StateOp : Updraft_ElementInput<"state"> {
   let summary = "a state's value, before the step";
   let description = [{
     A state persists from step to step. It is a tensor of the parameter's shape, or has one value
-    per row, column, parameter or group, as `over` says. A value per parameter or group is a scalar
-    in f64; others have the compute type. `initial`, a scalar that depends only on hyperparameters,
-    is the value before the first step. A state is `from_step` if the rule itself computes its
-    initial value at the first step, from the parameter, its gradient or the step count. Values
-    stored as `i8` must be integers from -128 to 127.
+    per row, column, parameter or group, as `over` says, or a square matrix for each matrix of the
+    parameter: over `rows_by_rows` or `columns_by_columns`. A value per parameter or group is a
+    scalar in f64; others have the compute type. `initial`, a scalar that depends only on
+    hyperparameters, is the value before the first step. A state is `from_step` if the rule itself
+    computes its initial value at the first step, from the parameter, its gradient or the step
+    count. Values stored as `i8` must be integers from -128 to 127.
 
     Constraints:
     - `state_c1`: `initial` has at most the extent `group`.
     - `state_c2`: the result is f64 for a state over `tensor` or `group`, else of the compute type;
-      there is no state over `model` or `batch`.
+      there is no state over `model`, `batch` or transposed matrices.
     - `state_c3`: a state stored as `!updraft.blocked` is over `element`.
     - `state_c4`: a state stored as `i8`, `!updraft.stochastic` or `!updraft.corrected` is over
       `element`.
@@ -358,6 +360,24 @@ def Updraft_TransposeOp : Updraft_Op<"transpose", [
   let results = (outs Updraft_Compute:$result);
   let assemblyFormat = "$input attr-dict `:` type($result)";
   let hasFolder = 1;
+}
+
+def Updraft_IdentityOp : Updraft_Op<"identity", [ParentOneOf<["RuleOp", "SweepOp"]>, Pure]> {
+  let summary = "an element of the identity matrix";
+  let description = [{
+    1 on the diagonal of each batch's square matrix, 0 elsewhere.
+
+    Constraints:
+    - `identity_c1`: `over` is `rows_by_rows` or `columns_by_columns`.
+
+    ```mlir
+    %i = updraft.identity over rows_by_rows : f32
+    ```
+  }];
+  let arguments = (ins Updraft_ExtentAttr:$over);
+  let results = (outs Updraft_Compute:$result);
+  let assemblyFormat = "`over` `` $over attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Updraft_RequireOp : Updraft_Op<"require", [HasParent<"RuleOp">]> {

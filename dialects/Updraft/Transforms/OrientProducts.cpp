@@ -66,8 +66,8 @@ FailureOr<unsigned> Orienter::run() {
     bool isSquare = isInArithmetic(transpose);
     if (isSquare && !hasTranspose(transpose.getInput()))
       return transpose.emitError()
-             << "the transpose of a square matrix that was computed with values "
-                "of its rows or columns can only be multiplied by a matrix";
+             << "the transpose of a square matrix that was computed from a square state, or with "
+                "values of its rows or columns, can only be multiplied by a matrix";
     if (!isSquare && of(transpose.getInput()) != Extent::transposed &&
         !isSymmetric(transpose.getInput()))
       continue;
@@ -91,7 +91,7 @@ bool Orienter::isInArithmetic(TransposeOp transpose) {
 }
 
 /// Whether `transposeOf` can compute the transpose of a square matrix. Values of its rows or
-/// columns would become values of the other.
+/// columns would become values of the other, and a sweep reads states as they are in memory.
 bool Orienter::hasTranspose(Value square) {
   SmallVector<Value> open{square};
   DenseSet<Value> seen;
@@ -100,7 +100,7 @@ bool Orienter::hasTranspose(Value square) {
     Extent extent = of(value);
     if (isWithin(extent, Extent::batch) || !seen.insert(value).second)
       continue;
-    if (!isMatrixExtent(extent))
+    if (!isMatrixExtent(extent) || isa<StateOp>(value.getDefiningOp()))
       return false;
     if (!isa<ProductOp, TransposeOp>(value.getDefiningOp()) && !isSymmetric(value))
       llvm::append_range(open, value.getDefiningOp()->getOperands());

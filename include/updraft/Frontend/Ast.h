@@ -112,7 +112,7 @@ struct Requirement {
 
 struct State {
   Identifier name;
-  /// `tensor`, `group`, `row` or `column`; empty for a state with the parameter's shape.
+  /// One of `overNames()`; empty for a state with the parameter's shape.
   std::optional<Identifier> over;
   const Expr *initial;
   std::optional<StorageType> storage;

@@ -136,10 +136,12 @@ SmallVector<Value> SweepKernel::bodyOf(ValueRange arguments, const ElementRange 
           builder, loc, value, value,
           llvm::to_vector(llvm::seq<int64_t>(first, first + int64_t(part))));
     };
-    auto random = [&](RandomOp op) {
+    // No kernel is for square matrices, the only ones with an identity.
+    auto random = [&](Operation *op) {
       Value number = arith::ExtUIOp::create(builder, loc, i64, range.number);
       Value inTensor = add(origin.element, number);
-      return randomBits(op, first == 0 ? inTensor : add(inTensor, constantI64(first)), part);
+      return randomBits(cast<RandomOp>(op),
+                        first == 0 ? inTensor : add(inTensor, constantI64(first)), part);
     };
     SmallVector<Value> some =
         cloneBody(builder, sweep, llvm::map_to_vector(arguments, partOf), part, random);

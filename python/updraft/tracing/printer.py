@@ -38,7 +38,10 @@ _MAX_DEPTH = 24
 _MAX_TEXT = 1 << 16
 
 _PRODUCTS = frozenset(
-    {"@", "almost_orthogonal", "gram", "newton_schulz", "symmetric_product", "transpose"}
+    {
+        *("@", "almost_orthogonal", "gram", "identity", "newton_schulz", "symmetric_product"),
+        *("trace", "transpose"),
+    }
 )
 # Values that exist only for matrices, or only for vectors.
 _MATRIX, _VECTOR = 1, 2

@@ -151,6 +151,21 @@ def _storage_name(dtype: Any, place: Place | None) -> str:
         raise error(str(unknown), place) from None
 
 
+def _extent_text(over: Any, place: Place | None) -> str:
+    """Returns an extent as the language writes it."""
+    if not isinstance(over, tuple):
+        check_name(over, "an extent", place)
+        return str(over)
+    if len(over) != 2:
+        raise error(
+            f'an extent has {len(over)} parts; give one name or two, as in `("row", "row")`',
+            place,
+        )
+    for part in over:
+        check_name(part, "a part of an extent", place)
+    return f"({over[0]}, {over[1]})"
+
+
 class StateMapping(MutableMapping[str, Value]):
     """The states of the rule by name, for a function under `@updraft.rule`.
 
@@ -166,7 +181,7 @@ class StateMapping(MutableMapping[str, Value]):
         name: str,
         initial: Any = 0,
         *,
-        over: str | None = None,
+        over: str | tuple[str, str] | None = None,
         storage: Any = None,
         when: Value | None = None,
     ) -> Value:
@@ -176,8 +191,9 @@ class StateMapping(MutableMapping[str, Value]):
             name: the name of the state.
             initial: its value at a parameter's first step: a scalar, or an expression of `param`,
                 `grad` and hyperparameters.
-            over: "tensor", "group", "row" or "column" for one value for each of these; None for a
-                state of the parameter's shape.
+            over: "tensor", "group", "row" or "column" for one value for each of these;
+                ("row", "row") or ("column", "column") for a square matrix; None for a state of the
+                parameter's shape.
             storage: the storage type.
             when: `matrix` or `~matrix`, for a state that only matrices, or only vectors, have.
         """
@@ -185,8 +201,7 @@ class StateMapping(MutableMapping[str, Value]):
         check_name(name, "a state", place)
         what = f"the initial value of the state `{name}`"
         value = shallow(operand(initial, what), what)
-        if over is not None:
-            check_name(over, "an extent", place)
+        extent = None if over is None else _extent_text(over, place)
         if storage is not None:
             storage = _storage_name(storage, place)
         if when is not None and not isinstance(when, Value):
@@ -195,7 +210,7 @@ class StateMapping(MutableMapping[str, Value]):
                 "for a static argument, declare the state under an `if`",
                 place,
             )
-        state = State(name, value, over, storage, when, place, self._trace.leaf(name))
+        state = State(name, value, extent, storage, when, place, self._trace.leaf(name))
         known = self._trace.states.setdefault(name, state)
         if known is not state and not known.is_like(state):
             raise error(

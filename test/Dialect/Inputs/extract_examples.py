@@ -110,6 +110,7 @@ SETTING = {
     "Updraft_ReduceOp": rule("%square = arith.extf %gg : f32 to f64\n"),
     "Updraft_ProductOp": rule(MATRIX, kind="matrix "),
     "Updraft_TransposeOp": rule(MATRIX, kind="matrix "),
+    "Updraft_IdentityOp": rule(kind="matrix "),
     "Updraft_RequireOp": rule(OK),
     "Updraft_NextOp": "updraft.rule @R compute f32 {\n" + STATES + BAD + "EXAMPLE\n}",
     "Updraft_StreamOp": plan(STREAMS, INITIAL_OF_ONE + VALIDATE),
