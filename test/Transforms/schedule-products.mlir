@@ -179,15 +179,17 @@ updraft.variants vectors {} matrices {
 // -----
 
 // Products read states of square matrices where they are. The sweep over the matrices of a state
-// stores it, and keeps the same value for the product.
+// stores its next value, which the next product reads there.
 // CHECK-LABEL: updraft.plan @Squares
 // CHECK:         %l = updraft.stream "l" : <f32, rows_by_rows>
 // CHECK:         %r = updraft.stream "r" : <f32, columns_by_columns>
 // CHECK:         %[[OLD:.*]] = updraft.multiply %grad, %r : <f32>, <f32, columns_by_columns> -> <f32>
-// CHECK:         %[[GRAM:.*]] = updraft.multiply symmetric %[[OLD]], %[[OLD]] transposed :
-// CHECK:         %[[L:.*]] = updraft.sweep over rows_by_rows reads(%l, %[[GRAM]] :
-// CHECK:         updraft.multiply %{{.*}}, %[[OLD]] : <f32, rows_by_rows>, <f32> -> <f32>
-// CHECK:         updraft.sweep {{.*}}writes(%param :
+// CHECK-NEXT:    %[[GRAM:.*]] = updraft.multiply symmetric %[[OLD]], %[[OLD]] transposed :
+// CHECK-NEXT:    updraft.sweep over rows_by_rows reads(%l, %[[GRAM]] :
+// CHECK-SAME:      writes(%l : !updraft.stream<f32, rows_by_rows>) {
+// CHECK:         %[[Y:.*]] = updraft.multiply %l, %[[OLD]] : <f32, rows_by_rows>, <f32> -> <f32>
+// CHECK-NEXT:    updraft.sweep reads(%param, %[[Y]] :
+// CHECK-SAME:      writes(%param :
 updraft.rule @Squares compute f32 matrix {
   %zero = arith.constant 0.0 : f64
   %param = updraft.param stored f32 : f32

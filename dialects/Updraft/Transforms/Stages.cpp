@@ -203,8 +203,8 @@ SmallVector<Value> sweepInputs(const StageAnalysis &stages, const ExtentAnalysis
       .inputs;
 }
 
-/// Returns the values before the step, and the early stores, that the products and the sweeps over
-/// matrices of `stage` read.
+/// Returns the values before the step, the early stores, and the kept matrices, that the products
+/// and the sweeps over matrices of `stage` read.
 SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &extents, unsigned stage,
                          ArrayRef<EarlyStore> stores) {
   SmallVector<Value> inputs;
@@ -219,7 +219,8 @@ SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &exte
         stores, [&](const EarlyStore &s) { return s.next == input && s.stage < stage; });
     if (store != stores.end())
       reads.insert(store->next);
-    else if (isa<ParamOp, GradOp, StateOp>(input.getDefiningOp()) && !extents.isScalar(input))
+    else if (isa<ParamOp, GradOp, StateOp>(input.getDefiningOp()) ? !extents.isScalar(input)
+                                                                  : stages.isKept(input))
       reads.insert(input);
   }
   return reads;
@@ -238,15 +239,27 @@ double bitsMoved(const StageAnalysis &stages, const ExtentAnalysis &extents,
         add(storageOf(store->current));
       else if (auto grad = read.getDefiningOp<GradOp>())
         add(grad.getStorage());
+      else if (!isa<ParamOp, StateOp>(read.getDefiningOp()))
+        add(read.getType());
       else if (isMatrixExtent(extents.of(read)))
         add(storageOf(read));
     }
   for (const EarlyStore &store : stores)
     add(storageOf(store.current));
+  for (unsigned stage = 0; stage <= stages.writing(); ++stage)
+    for (Extent extent : matrixExtents)
+      for (Value value : stages.keptOf(extent, stage))
+        if (!isStoredAt(value, stage, stores))
+          add(value.getType());
   return bits;
 }
 
 } // namespace
+
+bool updraft::isStoredAt(Value value, unsigned stage, ArrayRef<EarlyStore> stores) {
+  return llvm::any_of(
+      stores, [&](const EarlyStore &store) { return store.next == value && store.stage == stage; });
+}
 
 SmallVector<EarlyStore> updraft::chooseStores(RuleOp rule, const StageAnalysis &stages,
                                               const ExtentAnalysis &extents) {

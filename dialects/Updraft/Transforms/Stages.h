@@ -21,6 +21,9 @@ struct EarlyStore {
   unsigned stage;
 };
 
+/// Whether the sweep of `stage` that computes `value` stores it as the parameter or a state.
+bool isStoredAt(mlir::Value value, unsigned stage, llvm::ArrayRef<EarlyStore> stores);
+
 /// Returns the reductions that the rule's results need, in order, including the shared ones.
 llvm::SmallVector<ReduceOp> neededReductions(RuleOp rule);
 

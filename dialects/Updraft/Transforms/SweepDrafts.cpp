@@ -85,6 +85,8 @@ SweepDraft Drafter::draftMatrixSweep(Extent over, unsigned stage) const {
   for (const EarlyStore &store : stores)
     if (store.stage == stage && extents.of(store.current) == over)
       sweep.writes.push_back({store.current, store.next});
+  // Products read a stored value where it is.
+  llvm::erase_if(sweep.made, [&](Value value) { return isStoredAt(value, stage, stores); });
   sweep.slice = Slice::compute(
       sweep.roots(), [&](Value value) { return stages.isSweepInput(value, over, stage, stores); });
   return sweep;
