@@ -404,6 +404,37 @@ def test_refused_kinds(rule):
     )
 
 
+SQUARE = """
+rule Square(lr = 0.1) {
+  state left over (row, row) = 0 when matrix
+  update(param, grad) {
+    let l = if matrix then left + gram(grad) else 0
+    next left  = l when matrix
+    next param = param - lr * (if matrix then l @ grad else grad)
+  }
+}
+"""
+
+
+def test_states_of_square_matrices(tmp_path):
+    file = tmp_path / "square.upd"
+    file.write_text(SQUARE)
+    square = updraft.load(file)
+    param = torch.nn.Parameter(torch.ones(4, 3, 2))
+    optimizer = updraft.optimizer(square, [{"params": [param], "matrix_layout": "flat"}])
+    param.grad = torch.ones(4, 3, 2)
+    optimizer.step()
+    assert torch.equal(optimizer.state[param]["left"], torch.full((4, 4), 6.0))
+    with pytest.raises(updraft.UnsupportedError) as refusal:
+        updraft.optimizer(
+            square, [{"params": [torch.nn.Parameter(torch.ones(4, 3))], "matrix_blocks": 2}]
+        )
+    assert str(refusal.value) == (
+        "the rule `Square` has the state `left` of square matrices, which `matrix_blocks` can't "
+        "split; give each block a parameter of its own"
+    )
+
+
 def test_differentiable_steps_are_refused():
     """Operators of torch would step the whole parameter."""
     param = torch.nn.Parameter(torch.ones(12, 5))

@@ -10,6 +10,7 @@ from ..errors import UnsupportedError
 from .assigned_states import States
 from .correspondence import Correspondence
 from .matrix_views import MatrixView
+from .rule_interface import RuleInterface
 from .stand_ins import (
     StandIn,
     StandInBucket,
@@ -101,6 +102,12 @@ class MatrixBucket(StandInBucket):
                 f"the rule `{self.rule.name}` keeps states in blocks or with corrections, which "
                 "can't be split into matrices; choose another `storage`, or give the parameters a "
                 "group without `matrix_blocks` and `matrix_layout`"
+            )
+        squares = RuleInterface(self.rule).square_states
+        if squares and any(len(matrices) > 1 for matrices in self.matrices):
+            raise UnsupportedError(
+                f"the rule `{self.rule.name}` has the state `{min(squares)}` of square matrices, "
+                "which `matrix_blocks` can't split; give each block a parameter of its own"
             )
         wholes = [_Matrices(param, self.view) for param in params]
         self.stand_ins = [

@@ -9,6 +9,7 @@ class RuleInterface:
     Attributes:
         element_states: the names of the states of single elements.
         group_states: the names of the states of a whole group.
+        square_states: the names of the states that are square matrices.
         by_rows: whether the rule depends on rows, columns or batches.
         in_order: whether the order of elements in memory matters: for a rule by rows, or with
             states in blocks.
@@ -21,6 +22,8 @@ class RuleInterface:
         extents = compiled.state_extents
         self.element_states = {name for name, over in extents.items() if over == "element"}
         self.group_states = {name for name, over in extents.items() if over == "group"}
+        squares = ("rows_by_rows", "columns_by_columns")
+        self.square_states = {name for name, over in extents.items() if over in squares}
         self.by_rows = compiled.uses_rows
         self.in_order = self.by_rows or len(rule.stored_states) > len(rule.states)
         self.reduces = self.by_rows or compiled.depends_on != "element"
