@@ -65,8 +65,8 @@ UPD_EXPORT const char *upd_rule_numerics(const upd_rule *rule);
  * other tensors of the group. */
 UPD_EXPORT upd_extent upd_rule_depends_on(const upd_rule *rule);
 
-/* 1 if a state or a computation is over rows, columns, batches or square matrices, so that the shape
- * of a tensor matters and its elements must be in row-major order. */
+/* 1 if a state or a computation is over rows, columns, batches or square matrices, so that the
+ * shape of a tensor matters and its elements must be in row-major order. */
 UPD_EXPORT int32_t upd_rule_uses_rows(const upd_rule *rule);
 
 /* The descriptor of the rule (updraft-c/descriptor.h). It has `*size` bytes, and its address is a
