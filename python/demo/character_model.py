@@ -25,11 +25,12 @@ matplotlib.use("Agg")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WIDTH, HEADS, LAYERS, CONTEXT, BATCH = 64, 4, 2, 64, 16
 RATES = (1e-3, 3e-3, 1e-2)
-#: Scales of updates are those of AdamW, so both rules have the same learning rate.
-MATCHED = {"adjust_lr_fn": "match_rms_adamw"}
+#: The options by rule, or None for one rule. The scales of updates are those of AdamW, so that both
+#: rules have the same learning rate.
 OPTIMIZERS = {
     "AdamW": None,
-    "Muon + AdamW": {"Muon": MATCHED},
+    "Muon + AdamW": {"Muon": {"adjust_lr_fn": "match_rms_adamw"}},
+    "NorMuon + AdamW": {"NorMuon": {"adjust_lr": "rms_norm"}},
 }
 
 NOUNS = [
@@ -253,6 +254,8 @@ def main():
             parser.error(f"unknown optimizer {name}; there are {', '.join(OPTIMIZERS)}")
     if given.steps < 1 or given.seeds < 1:
         parser.error("--steps and --seeds must be at least 1")
+    # The matrices are small: threads would mostly wait for each other.
+    torch.set_num_threads(1)
     results = list(compare(names, given.steps, given.seeds))
     given.out.mkdir(parents=True, exist_ok=True)
     rows = [dataclasses.asdict(result) for result in results]

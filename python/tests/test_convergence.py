@@ -39,6 +39,30 @@ def test_one_epoch_of_every_rule(tmp_path):
         assert row["name"] in plot
 
 
+def test_the_language_model(tmp_path):
+    """A few steps with every optimizer lower the loss on unseen text."""
+    script = SCRIPT.with_name("character_model.py")
+    arguments = ["--steps", "10", "--seeds", "1", "--out", str(tmp_path)]
+    command = [sys.executable, str(script), *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = json.loads((tmp_path / "character_model.json").read_text())
+    assert [row["name"] for row in rows] == ["AdamW", "Muon + AdamW", "NorMuon + AdamW"]
+    table = (tmp_path / "character_model.md").read_text()
+    xml.dom.minidom.parse(str(tmp_path / "character_model.svg"))
+    for row in rows:
+        (losses,) = row["losses"]
+        assert losses[-1] < losses[0]
+        assert f"| {row['name']} | {row['rate']:g} | {losses[-1]:.4f} | 0.0000 |" in table
+
+
+def test_unknown_optimizers_are_refused(tmp_path):
+    command = [sys.executable, str(SCRIPT.with_name("character_model.py")), "--optimizers", "Muon"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert result.returncode == 2
+    assert "unknown optimizer Muon; there are AdamW, Muon + AdamW" in result.stderr
+
+
 def test_unknown_rules_are_refused(tmp_path):
     result = run(tmp_path, "--rules", "nonsense")
     assert result.returncode == 2
