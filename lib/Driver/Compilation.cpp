@@ -97,10 +97,10 @@ llvm::Error Compilation::schedule() {
     return makeError(UPD_UNSUPPORTED, "rule `" + ruleName +
                                           "` multiplies matrices, which code for GPUs can't do "
                                           "yet; step these parameters on the CPU");
-  if (request.gpu && llvm::any_of(plans, [](PlanOp plan) { return plan.hasSquareStates(); }))
+  if (request.gpu && llvm::any_of(plans, [](PlanOp plan) { return plan.hasSquareMatrices(); }))
     return makeError(UPD_UNSUPPORTED, "rule `" + ruleName +
-                                          "` has states of square matrices, which code for GPUs "
-                                          "can't have yet; step these parameters on the CPU");
+                                          "` has square matrices, which code for GPUs can't have "
+                                          "yet; step these parameters on the CPU");
   if (llvm::Error error = requireMemory(bytesToCompile + bytesPerOperation * size))
     return error;
   auto description =

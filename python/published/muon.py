@@ -275,7 +275,8 @@ class Scion(
             return factor * orthogonal(d if is_matrix else d[:, 0], h.ns_set, h.ns_steps, h.eps)
         if h.norm == "Sign":
             return d.sign() / columns if normalized else d.sign()
-        if h.transposed:
+        swapped = h.transposed and h.norm in ("ColNorm", "RowNorm")
+        if swapped:
             d, rows, columns = d.mT, columns, rows
         if h.norm == "RowNorm":
             length = d.square().sum(dim=-1, keepdim=True).sqrt()
@@ -284,4 +285,4 @@ class Scion(
             length = d.square().mean(dim=-2, keepdim=True).sqrt()
             length = columns * length if normalized and h.norm == "ColNorm" else length
         result = d / (length + h.eps)
-        return result.mT if h.transposed else result
+        return result.mT if swapped else result

@@ -225,6 +225,20 @@ def test_a_state_that_nothing_multiplies_refuses_rows():
     assert "its state `l` is a square matrix of the whole parameter" in str(error.value)
 
 
+def test_gradients_of_some_rows_with_an_identity():
+    """A sweep over square matrices would run over the listed rows alone."""
+
+    @updraft.rule
+    def by_identity(param, grad, matrix, lr=1.0):
+        return param - lr * grad * lang.where(matrix, lang.row_sum(lang.identity(param) + 1), 1)
+
+    param = torch.nn.Parameter(torch.ones(4, 3))
+    param.grad = torch.sparse_coo_tensor([[0, 2]], torch.ones(2, 3), (4, 3))
+    with pytest.raises(updraft.InvalidArgumentError) as error:
+        updraft.optimizer(by_identity, [param]).step()
+    assert "it has square matrices of the whole parameter" in str(error.value)
+
+
 def test_a_state_that_would_be_too_large():
     param = numpy.ones((0, 1 << 21), "float32")
     with pytest.raises(updraft.InvalidArgumentError) as error:

@@ -39,6 +39,9 @@ std::string updraft::runtime::rowsRefusal(const RuleInterface &rule, const PlanI
   for (const StateInterface &state : rule.states)
     if (state.isOf(plan.tensors) && isSquare(state.over))
       return fmt::format("its state `{}` is a square matrix of the whole parameter", state.name);
+  for (const SweepInterface &sweep : plan.sweeps)
+    if (isSquare(sweep.over))
+      return "it has square matrices of the whole parameter";
   for (const StateInterface &state : rule.states)
     if (state.isOf(plan.tensors) && isBlocked(state.dtype))
       return fmt::format("its state `{}` is stored in blocks, which may have elements of several "

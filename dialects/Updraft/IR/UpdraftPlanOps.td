@@ -71,8 +71,8 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
   let extraClassDeclaration = [{
     /// Whether the plan has products.
     bool multiplies();
-    /// Whether the plan has states of square matrices.
-    bool hasSquareStates();
+    /// Whether the plan has states of square matrices or sweeps over them.
+    bool hasSquareMatrices();
   }];
   let hasRegionVerifier = 1;
 }
