@@ -234,9 +234,8 @@ def test_gradients_of_some_rows_with_an_identity():
 
     param = torch.nn.Parameter(torch.ones(4, 3))
     param.grad = torch.sparse_coo_tensor([[0, 2]], torch.ones(2, 3), (4, 3))
-    with pytest.raises(updraft.InvalidArgumentError) as error:
+    with pytest.raises(ValueError, match="it has square matrices of the whole parameter"):
         updraft.optimizer(by_identity, [param]).step()
-    assert "it has square matrices of the whole parameter" in str(error.value)
 
 
 def test_a_state_that_would_be_too_large():
