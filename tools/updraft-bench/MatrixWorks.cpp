@@ -104,7 +104,7 @@ std::vector<Row> muon(const BenchOptions &options, const MuonWork &work) {
   racing.push_back(*options.torch->contestant("torch in f32", "f32-products", setup));
   racing.push_back(*options.torch->contestant("torch", "for-loop", setup));
   std::vector<Row> rows =
-      race(work.name, std::move(racing), options.quick ? 3 : 7, options.quick ? 1e-4 : 1e-1);
+      race(work.name, std::move(racing), /*rounds=*/3, options.quick ? 1e-4 : 1e-1);
   options.torch->drop();
   auto ours = [&](size_t peer) { return timesAsLong(rows[0], rows[peer]); };
   rows[1].figure = {"of this time, updraft's", ours(1), work.ofTorchInF32, /*atLeast=*/false};
