@@ -24,7 +24,7 @@ matplotlib.use("Agg")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WIDTH, HEADS, LAYERS, CONTEXT, BATCH = 64, 4, 2, 64, 16
-RATES = (1e-3, 3e-3, 1e-2)
+RATES = (1e-3, 3e-3, 1e-2, 3e-2)
 #: The options by rule, or None for one rule. The scales of updates are those of AdamW, so that both
 #: rules have the same learning rate.
 OPTIMIZERS = {
