@@ -237,7 +237,7 @@ UPD_EXPORT upd_status upd_optimizer_set_param_numbers(upd_optimizer *optimizer,
  *
  * A state over elements has the parameter's shape and strides. One over rows has the shape
  * [..., rows, 1], and one over columns [..., 1, columns]. One of square matrices has the shape
- * [..., rows, rows] or [..., columns, columns], also if the parameter has no elements. One over a
+ * [..., rows, rows] or [..., columns, columns], even if the parameter is empty. One over a
  * tensor or group has rank 0, and all parameters of a group share the latter. A state in blocks has
  * codes in the parameter's shape. `STATE.scale` is a view of its scales: f32, of the shape
  * [blocks], or

@@ -163,16 +163,21 @@ def reduce_over_parts(mesh, rule, kind):
             torch.testing.assert_close(whole, value, rtol=1e-4, atol=1e-6)
 
 
+def step_alike(mesh, plain, params, reference, optimizer, steps):
+    """Steps both optimizers with the same gradients."""
+    for step in range(steps):
+        set_gradients(plain, step)
+        distributed_gradients(params, plain, mesh)
+        reference.step()
+        optimizer.step()
+
+
 def adafactor_as_of_one_process(mesh):
     """torch's Adafactor refuses sharded matrices, and uses a partial norm for sharded vectors."""
     plain = parameters(shapes=SHAPES)
     params = distributed(plain, mesh, "rows")
     reference, optimizer = torch.optim.Adafactor(plain, lr=0.1), optim.Adafactor(params, lr=0.1)
-    for step in range(10):
-        set_gradients(plain, step)
-        distributed_gradients(params, plain, mesh)
-        reference.step()
-        optimizer.step()
+    step_alike(mesh, plain, params, reference, optimizer, 10)
     for single, param in zip(plain, params, strict=True):
         torch.testing.assert_close(param.full_tensor(), single.detach(), rtol=1e-4, atol=1e-5)
         assert list(reference.state[single]) == list(optimizer.state[param])
@@ -190,11 +195,7 @@ def square_states(mesh, kind):
     plain = parameters(shapes=SHAPES)
     params = distributed(plain, mesh, kind)
     reference, optimizer = (updraft.optimizer(preconditioned, some) for some in (plain, params))
-    for step in range(3):
-        set_gradients(plain, step)
-        distributed_gradients(params, plain, mesh)
-        reference.step()
-        optimizer.step()
+    step_alike(mesh, plain, params, reference, optimizer, 3)
     for single, param in zip(plain, params, strict=True):
         torch.testing.assert_close(param.full_tensor(), single.detach(), rtol=0, atol=0)
         for name, state in reference.state[single].items():

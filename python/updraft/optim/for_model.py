@@ -1,4 +1,4 @@
-"""One optimizer for a whole model, with a rule for hidden weights and one for everything else."""
+"""An optimizer for a whole model: it applies one rule to hidden weights and another to the rest."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence

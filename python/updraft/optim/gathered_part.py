@@ -13,7 +13,7 @@ from .buckets import Bucket, CompiledRules
 from .correspondence import Correspondence, Group
 from .devices import GradientScale
 from .matrix_bucket import MatrixBucket
-from .matrix_views import MatrixView
+from .matrix_views import MatrixView, require_matrices
 from .rule_interface import RuleInterface
 from .stand_ins import (
     StandIn,
@@ -84,9 +84,7 @@ class GatheredPart:
             return made
 
         self._bucket = bucket
-        if view is not None:
-            for param in params:
-                view.rows(param.shape)  # Refuses parameters that have no such matrices.
+        require_matrices(group)
         #: Checks groups before a step.
         self._checked = bucket(
             torch.zeros(params[0].shape, dtype=params[0].dtype, device=params[0].device),
@@ -168,7 +166,7 @@ class GatheredPart:
             self._fresh.append((param, made))
 
     def _kept(self, name: str, value: torch.Tensor, param: torch.Tensor, old: Any) -> Any:
-        """Returns what this rank keeps of a state; None if it is in the memory of the old one."""
+        """Returns the state to store; None if the old one was updated in place."""
         if name == "step" or value.dim() == 0:
             return None if value is old else value
         is_element = name in self._element_states

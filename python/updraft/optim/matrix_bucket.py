@@ -118,9 +118,9 @@ class MatrixBucket(StandInBucket):
     @torch.no_grad()
     def prepare(self, states: States) -> bool:
         """See `SteppedPart`."""
-        # Users see the step count of the first matrix, and may have changed it.
+        # Users see the step count of the first matrix, and may change it. The others are alike.
         for first, others in self.counts.values():
-            if others and any(first != other for other in others):
+            if others and first != others[0]:
                 for other in others:
                     other.copy_(first)
         return super().prepare(states)

@@ -74,7 +74,7 @@ class MatrixView:
         """Returns the rows of each matrix of a parameter.
 
         Raises:
-            InvalidArgumentError: a parameter of this shape has no such matrices.
+            InvalidArgumentError: a parameter of this shape can't be split this way.
         """
         if len(shape) < 2 or (len(shape) > 2 and self.layout != "flat"):
             entries = " and ".join(f"`{name}`" for name in self.entries())

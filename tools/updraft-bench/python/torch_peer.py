@@ -157,7 +157,7 @@ def make(optimizer, implementation, grads, dtype, tensors, elements, arguments):
     if implementation == "f32-products":
         return Dense(MuonInF32, implementation, fresh, *sizes, arguments)
     if optimizer == "Muon" and implementation == "for-loop":
-        arguments.pop("foreach")  # It has no other implementation.
+        arguments.pop("foreach")  # Muon only has the for-loop.
     if implementation == "updraft":
         import updraft.optim
 
