@@ -10,13 +10,15 @@ from .muon import whole_norm
 
 def lower_bound(a, scale, vectors):
     """A lower bound of each matrix's spectral norm, from the rows of `vectors`."""
+    tiny = torch.finfo(a.dtype).smallest_normal
+    scale = scale + tiny
     a = a / scale
     longest = torch.linalg.vector_norm(a, dim=-1).argmax(dim=-1)
     row = torch.take_along_dim(a, longest[..., None, None], dim=-2)
     v = row + torch.sign((row * vectors).sum(dim=-1, keepdim=True)) * vectors
     for _ in range(2):
         v = v @ a
-        v = v / (torch.linalg.vector_norm(v, dim=-1, keepdim=True) + 1e-8)
+        v = v / (torch.linalg.vector_norm(v, dim=-1, keepdim=True) + tiny)
         v = v @ a
     return scale * torch.linalg.vector_norm(v, dim=-1).amax(dim=-1)[..., None, None]
 
@@ -24,12 +26,12 @@ def lower_bound(a, scale, vectors):
 def positive_bound(a, vectors):
     """The bound for positive matrices."""
     largest = torch.diagonal(a, dim1=-2, dim2=-1).amax(dim=-1)[..., None, None]
-    return lower_bound(a, largest.clamp(min=1e-8), vectors)
+    return lower_bound(a, largest, vectors)
 
 
 def skew_bound(a, vectors):
     """The bound for skew-symmetric matrices."""
-    return lower_bound(a, a.abs().amax(dim=(-2, -1), keepdim=True).clamp(min=1e-8), vectors)
+    return lower_bound(a, a.abs().amax(dim=(-2, -1), keepdim=True), vectors)
 
 
 def trace(a):
@@ -39,7 +41,7 @@ def trace(a):
 def procrustes_step(q, vectors, largest_step=0.125):
     """A rotation towards the nearest symmetric matrix, to the second order."""
     r = q.mT - q
-    r = r / skew_bound(r, vectors).clamp(min=1e-8)
+    r = r / (skew_bound(r, vectors) + torch.finfo(r.dtype).smallest_normal)
     rq = r @ q
     rrq = r @ rq
     length = (-trace(rq) / trace(rrq)).clamp(min=0, max=largest_step)
@@ -66,7 +68,9 @@ class PSGDPro(
     max_update_rms=0.0,
     maximize=False,
 ):
-    """Li (arXiv 2402.11858), as in NVIDIA's Emerging Optimizers; diagonal factors for vectors.
+    """Li (arXiv 2402.11858), as in NVIDIA's Emerging Optimizers; bounds as in the author's code.
+
+    Vectors have diagonal factors, also from the author's code.
 
     `choose` may give other random numbers: "noise" of the parameter's shape, and rows of vectors
     for "covariance" and "skew" of "left" and "right".
