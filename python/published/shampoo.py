@@ -73,7 +73,7 @@ class Shampoo(
 
     @staticmethod
     def direction(d, state, h, t, is_matrix, uses_adam):
-        """What the learning rate multiplies."""
+        """Returns the direction, which the learning rate multiplies."""
         if h.grafting == "adam" or not is_matrix:
             adam = d / ((state["v"] / (1 - h.grafting_beta2**t)).sqrt() + h.grafting_epsilon)
             if uses_adam or not is_matrix:
