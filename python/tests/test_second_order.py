@@ -19,7 +19,7 @@ TOLERANCE = 1e-10  # of a parameter, at its scale
 DOUBLE = {"param": "f64", "grad": "f64", "state": "f64"}
 # Wide, tall, square, batches of these, and vectors. A few gradients have full rank together: the QR
 # factor of a matrix that hasn't is not unique.
-SHAPES = [(5, 8), (8, 5), (6, 6), (16, 13), (2, 4, 5), (2, 2, 3, 2), (1, 2), (7,), ()]
+SHAPES = [(5, 8), (8, 5), (6, 6), (16, 13), (2, 4, 5), (2, 2, 3, 2), (1, 2), (19,), ()]
 
 REFRESHES = [{"precondition_frequency": every} for every in (1, 3, 10)]
 NEWTON = {"root_inverse": "coupled_newton", "epsilon": 1e-4}
