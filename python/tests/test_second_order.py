@@ -25,7 +25,7 @@ REFRESHES = [{"precondition_frequency": every} for every in (1, 3, 10)]
 NEWTON = {"root_inverse": "coupled_newton", "epsilon": 1e-4}
 OPTIONS = {
     "kl_shampoo": [
-        *REFRESHES,
+        *({"lr": 0.1} | options for options in REFRESHES),
         {"lr": 0.1, "beta1": 0.8, "beta2": 0.5, "shampoo_beta": 0.8, "maximize": True},
         {"lr": 0.1, "beta2": 0.5, "max_clamp_value": 2, "weight_decay": 0.1},
         {"lr": 0.1, "normalize_grads": True, "using_clamping": False, "init_factor": 0.5},
@@ -57,7 +57,8 @@ OPTIONS = {
 CASES = [(rule, options, 1) for rule, chosen in OPTIONS.items() for options in chosen]
 # Gradients for which KL-Shampoo's roots of eigenvalues reach their bounds.
 CASES += [
-    ("kl_shampoo", {"beta2": 0.5} | options, 1e-3) for options in ({}, {"max_clamp_value": 12})
+    ("kl_shampoo", {"lr": 0.1, "beta2": 0.5} | options, 1e-3)
+    for options in ({}, {"max_clamp_value": 12})
 ]
 
 # The random numbers of a rule that calls `normal` once, for parameters at the same places.
