@@ -12,15 +12,19 @@ from updraft.tracing import names
 
 from .conftest import RULES
 
-# Functions that `newton_schulz` and its coefficients are made of.
+# Functions that `newton_schulz` and its coefficients are made of, and those of shipped rules.
 OF_LISTS = {
     "adamw_ratio",
     "cans",
     "converging_coefficients",
+    "coupled_newton_root",
     "deepseek_v4",
     "gram_newton_schulz",
     "height",
+    "inverse_fourth_root",
+    "is_multiple",
     "is_newton_schulz_set",
+    "leading_eigenvectors",
     "newton_schulz_aol",
     "newton_schulz_cubic",
     "newton_schulz_factor",
