@@ -473,7 +473,8 @@ Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
         !checkMatrix(diagnostics, *expr.operands[0], function.name, arguments[0].extent))
       return Type();
     // A choice that isn't made yet may be between shapes.
-    const bool isKnown = isInMemoryExtent(arguments[0].extent) &&
+    const bool isKnown = (function.takesSquare() ? isSquareExtent(arguments[0].extent)
+                                                 : isInMemoryExtent(arguments[0].extent)) &&
                          (function.arity == 1 || isInMemoryExtent(arguments[1].extent));
     return isKnown ? Type{Kind::Number,
                           extentOfResult(
