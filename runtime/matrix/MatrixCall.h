@@ -1,5 +1,5 @@
 //===- MatrixCall.h - Calls of functions of whole matrices --------------------------*- C++ -*-===//
-// What `updraft.call` computes, for the runtime and for the reference interpreter.
+// The runtime and the reference interpreter compute `updraft.call` by these functions.
 
 #ifndef UPDRAFT_RUNTIME_MATRIX_MATRIXCALL_H
 #define UPDRAFT_RUNTIME_MATRIX_MATRIXCALL_H

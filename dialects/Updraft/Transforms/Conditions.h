@@ -19,11 +19,11 @@ public:
 
   Conditions(RuleOp rule, const ExtentAnalysis &extents, const StageAnalysis &stages);
 
-  /// What holds in every step that needs the value.
+  /// Returns the literals that hold in every step that needs the value.
   Conjunction neededWhen(mlir::Value value) const;
-  /// What holds in every step in which storing `next` changes the parameter or state `current`.
+  /// Returns the literals that hold in every step in which storing `next` changes the parameter or state `current`.
   Conjunction changesWhen(mlir::Value current, mlir::Value next) const;
-  /// What both have in common: what holds in every step that needs one of two things.
+  /// Returns the literals of both: they hold in every step that needs one of two things.
   static Conjunction either(const Conjunction &left, const Conjunction &right);
 
   /// Returns a flag of the rule for a conjunction that isn't empty. Adds operations at the end of
