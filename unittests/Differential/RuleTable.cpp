@@ -2,8 +2,6 @@
 
 #include "RuleTable.h"
 
-#include "Sides.h"
-
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -193,23 +191,6 @@ std::vector<std::string> updraft::differential::ruleFiles() {
   return files;
 }
 
-std::vector<std::string> updraft::differential::deviceRuleFiles() {
-  static const std::vector<std::string> without = [] {
-    std::vector<std::string> files = ruleFiles();
-    llvm::erase_if(files, [](const std::string &file) {
-      // The tests of a rule with an error report it.
-      return llvm::expectedToOptional(multiplies(RuleVariant{file, {}, {}}.instantiate({})))
-          .value_or(false);
-    });
-    return files;
-  }();
-  return without;
-}
-
-std::vector<std::string> updraft::differential::usualRuleFiles() {
-  return usualTarget() == "host" ? ruleFiles() : deviceRuleFiles();
-}
-
 std::string RuleVariant::name() const {
   std::string text = file + "_";
   for (const std::string &setting : settings)
@@ -234,7 +215,7 @@ RuleCase RuleVariant::instantiate(StorageChoice storage) const {
 
 std::vector<RuleVariant> updraft::differential::allVariants() {
   std::vector<RuleVariant> all;
-  for (const std::string &file : usualRuleFiles())
+  for (const std::string &file : ruleFiles())
     llvm::append_range(all, variantsOf(file));
   return all;
 }

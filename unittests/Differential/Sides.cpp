@@ -142,14 +142,6 @@ updraft::differential::interpretForms(const RuleCase &ruleCase) {
   return forms;
 }
 
-llvm::Expected<bool> updraft::differential::multiplies(const RuleCase &ruleCase) {
-  auto imported = import(ruleCase);
-  if (!imported)
-    return imported.takeError();
-  return llvm::any_of(formsIn<RuleOp>(*imported->module),
-                      [](RuleOp rule) { return !rule.getBody().getOps<ProductOp>().empty(); });
-}
-
 testing::AssertionResult
 updraft::differential::interfacesAgree(const upd_rule &rule,
                                        llvm::ArrayRef<reference::Interpreter> interpreters) {
