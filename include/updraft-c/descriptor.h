@@ -168,8 +168,23 @@ typedef struct upd_stream_record {
 typedef enum upd_stage_kind UPD_INT32 {
   UPD_STAGE_PROLOGUE = 0,
   UPD_STAGE_SWEEP = 1,
-  UPD_STAGE_PRODUCT = 2
+  UPD_STAGE_PRODUCT = 2,
+  UPD_STAGE_CALL = 3 /* of a function of matrices, which the runtime has */
 } upd_stage_kind;
+
+/* Functions of whole matrices. Each batch of a tensor has a call of its own. */
+typedef enum upd_matrix_function UPD_INT32 {
+  UPD_FUNCTION_QR = 0,           /* Q of a = Q R, where R has no negative diagonal element */
+  UPD_FUNCTION_CHOLESKY = 1,     /* the lower l with a = l l^T; reads the lower triangle of a */
+  UPD_FUNCTION_EIGENVECTORS = 2, /* as columns, in ascending order of eigenvalues; the largest
+                                    element of each is positive; reads the lower triangle */
+  UPD_FUNCTION_EIGENVALUES = 3,  /* in ascending order; reads the lower triangle */
+  UPD_FUNCTION_SOLVE_LOWER = 4,  /* x with l x = b, where l is lower triangular */
+  UPD_FUNCTION_SOLVE_UPPER = 5,
+  UPD_FUNCTION_SORT_ROWS = 6, /* the rows of a in descending order of d; equal ones stay in order */
+  UPD_FUNCTION_SORT_COLUMNS = 7,
+  UPD_FUNCTION_TRANSPOSE = 8
+} upd_matrix_function;
 
 typedef enum upd_loop UPD_INT32 {
   UPD_LOOP_FLAT = 0,   /* a range counts the units that the sweep is over */
@@ -185,10 +200,11 @@ enum { UPD_PROLOGUE_BY_TENSOR = 1 };
  * those below it. Only for products. */
 enum { UPD_PRODUCT_LHS_TRANSPOSED = 2, UPD_PRODUCT_RHS_TRANSPOSED = 4, UPD_PRODUCT_SYMMETRIC = 8 };
 
-/* Prologues, sweeps and products are numbered separately, in the order in which they run. The
- * members after `flags` are 0 for a prologue. `reads`, `writes` and `makes` are slices of the index
- * section, and list streams of the plan. A product reads its left and its right operand, and makes
- * its result. */
+/* Prologues, sweeps, products and calls are numbered separately, in the order in which they run.
+ * The members after `flags` are 0 for a prologue. `reads`, `writes` and `makes` are slices of the
+ * index section, and list streams of the plan. A product reads its left and its right operand, a
+ * call its operands, and both make their result. If the condition is 0 for a tensor, nothing that
+ * the step keeps depends on the results, and the stage may be left out. */
 typedef struct upd_stage_record {
   upd_stage_kind kind;
   uint32_t flags;
@@ -198,6 +214,9 @@ typedef struct upd_stage_record {
   upd_slice writes;
   upd_slice makes; /* temporaries, whose former values are lost */
   upd_slice reductions;
+  upd_matrix_function function; /* of a call; else 0 */
+  uint32_t
+      condition; /* the position in the row of a flag that an earlier prologue computes; 0: none */
 } upd_stage_record;
 
 typedef enum upd_reduction_kind UPD_INT32 {

@@ -58,9 +58,10 @@ public:
       else
         insertNext(interface.reducedIndex, result);
   }
-  void add(MultiplyOp multiply) {
-    insert(multiply.getResult());
-    release(multiply);
+  /// For products and calls, whose result is not in the memory of an operand.
+  void addWhole(Operation *operation) {
+    insert(operation->getResult(0));
+    release(operation);
   }
 
   unsigned end() const { return count; }
@@ -81,7 +82,7 @@ private:
   void release(Operation *reader) {
     llvm::SmallSetVector<Value, 8> operands(llvm::from_range, reader->getOperands());
     for (Value operand : operands) {
-      if (!isa_and_present<SweepOp, MultiplyOp>(operand.getDefiningOp()) ||
+      if (!isa_and_present<SweepOp, MultiplyOp, CallOp>(operand.getDefiningOp()) ||
           !isa<StreamType>(operand.getType()) || !isMatrix(operand))
         continue;
       if (llvm::none_of(operand.getUsers(),
@@ -131,8 +132,8 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
               temporaries.add(sweep);
               return success();
             })
-            .Case([&](MultiplyOp multiply) {
-              temporaries.add(multiply);
+            .Case<MultiplyOp, CallOp>([&](Operation *operation) {
+              temporaries.addWhole(operation);
               return success();
             })
             .Default([](Operation *) { return success(); });

@@ -58,6 +58,8 @@ std::string describe(Value stream) {
     return op.getName().str() + storage;
   if (isMatrixExtent(overOf(stream)))
     return (stream.getDefiningOp<MultiplyOp>() ? "product" : "matrix") + storage;
+  if (auto call = stream.getDefiningOp<CallOp>())
+    return stringifyMatrixFunction(call.getFunction()).str() + storage;
   auto sweep = stream.getDefiningOp<SweepOp>();
   unsigned index = cast<OpResult>(stream).getResultNumber();
   auto reductions = llvm::to_vector(sweep.getReductionRange());
@@ -78,6 +80,19 @@ void listStreams(llvm::StringRef what, ValueRange streams, Extent over, llvm::ra
                       list);
 }
 
+/// Returns the end of the line that names a stage.
+std::string describeCondition(Value condition) {
+  if (!condition)
+    return "";
+  auto result = cast<OpResult>(condition);
+  auto prologue = cast<PrologueOp>(result.getOwner());
+  Operation *yield = prologue.getBody().front().getTerminator();
+  Value flag = yield->getOperand(result.getResultNumber());
+  llvm::SetVector<Value> named;
+  auto name = dyn_cast<NameLoc>(flag.getLoc());
+  return ", in steps where " + (name ? name.getName().str() : formulaOf(flag, named));
+}
+
 void explainSweep(SweepOp sweep, unsigned index, llvm::raw_ostream &os) {
   unsigned flops = 0, divisions = 0, roots = 0;
   for (Operation &op : sweep.getBody().front()) {
@@ -86,7 +101,8 @@ void explainSweep(SweepOp sweep, unsigned index, llvm::raw_ostream &os) {
     roots += isa<math::SqrtOp>(op);
   }
   llvm::StringRef over = stringifyExtent(sweep.getOver());
-  os << "sweep " << index << " over every " << over << "\n";
+  os << "sweep " << index << " over every " << over << describeCondition(sweep.getCondition())
+     << "\n";
   listStreams("reads", sweep.getReads(), sweep.getOver(), os);
   if (!sweep.getWrites().empty())
     listStreams("writes", sweep.getWrites(), sweep.getOver(), os);
@@ -124,9 +140,10 @@ void explainProduct(MultiplyOp product, unsigned index, llvm::raw_ostream &os) {
     auto [down, along] = sidesOf(matrix, isTransposed);
     return (down + " x " + along + (isTransposed ? " (transposed)" : "")).str();
   };
-  os << llvm::formatv("product {0} of {1} and {2}\n", index,
+  os << llvm::formatv("product {0} of {1} and {2}{3}\n", index,
                       factor(product.getLhs(), product.getLhsTransposed()),
-                      factor(product.getRhs(), product.getRhsTransposed()));
+                      factor(product.getRhs(), product.getRhsTransposed()),
+                      describeCondition(product.getCondition()));
   os << llvm::formatv("  {0,-7} {1} x {2}  {3}\n", "makes", rows, columns,
                       describe(product.getResult()));
   os << llvm::formatv("  {0,-7} {1}{2} * {3} * {4} flop{5}\n", "does",
@@ -135,11 +152,27 @@ void explainProduct(MultiplyOp product, unsigned index, llvm::raw_ostream &os) {
                                              : "");
 }
 
+void explainCall(CallOp call, unsigned index, llvm::raw_ostream &os) {
+  std::string operands;
+  for (Value operand : call.getInputs())
+    operands += (operands.empty() ? "" : ", ") + describe(operand);
+  os << llvm::formatv("call {0} of {1}({2}){3}\n", index,
+                      stringifyMatrixFunction(call.getFunction()), operands,
+                      describeCondition(call.getCondition()));
+  const Extent over = overOf(call.getResult());
+  std::string made = stringifyExtent(over).str();
+  if (isMatrixExtent(over))
+    made = (sidesOf(over).down + " x " + sidesOf(over).along).str();
+  os << llvm::formatv("  {0,-7} {1}  {2}\n", "makes", made, describe(call.getResult()));
+}
+
 /// Prints the reason for several sweeps: the reductions that each of them waits for.
 void explainStages(PlanOp plan, ArrayRef<SweepOp> sweeps, llvm::raw_ostream &os) {
-  if (plan.multiplies())
-    os << "not fused: a product reads whole matrices, so what comes before and after it is in "
-          "separate sweeps\n";
+  if (plan.hasWholeMatrices())
+    os << llvm::formatv(
+        "not fused: a {0} reads whole matrices, so what comes before and after it is "
+        "in separate sweeps\n",
+        plan.multiplies() ? "product" : "function of matrices");
   if (sweeps.size() == 1)
     os << "not fused: nothing; every operation on elements is in the one sweep\n";
   for (unsigned index = 0; index < sweeps.size(); ++index) {
@@ -162,7 +195,7 @@ void explainMatrices(PlanOp plan, llvm::raw_ostream &os) {
   for (Operation &op : plan.getBody().front())
     for (Value result : op.getResults())
       if (auto type = dyn_cast<StreamType>(result.getType());
-          type && isa<SweepOp, MultiplyOp>(op) && isMatrixExtent(type.getOver()))
+          type && isa<SweepOp, MultiplyOp, CallOp>(op) && isMatrixExtent(type.getOver()))
         matrices[type].insert(interface->streamIndex.lookup(result));
   if (matrices.empty())
     os << "temporaries of a parameter's size: none\n";
@@ -229,12 +262,14 @@ void updraft::explainPlan(PlanOp plan, llvm::StringRef numerics, llvm::StringRef
       "{0}: {1} sweep{2} over data, {3} bytes moved per element, computed in {4}{5}{6}{7}\n",
       plan.getSymName(), sweeps.size(), sweeps.size() == 1 ? "" : "s", bytesText(bytes),
       typeName(plan.getCompute()), mode, gpu.empty() ? "" : ", for ", gpu);
-  unsigned sweepIndex = 0, productIndex = 0;
+  unsigned sweepIndex = 0, productIndex = 0, callIndex = 0;
   for (Operation &op : plan.getBody().front())
     if (auto sweep = dyn_cast<SweepOp>(op))
       explainSweep(sweep, sweepIndex++, os);
     else if (auto product = dyn_cast<MultiplyOp>(op))
       explainProduct(product, productIndex++, os);
+    else if (auto call = dyn_cast<CallOp>(op))
+      explainCall(call, callIndex++, os);
   for (auto prologue : plan.getBody().front().getOps<PrologueOp>())
     if (prologue.getNumResults() != 0 || plan.getBody().front().getOps<SweepOp>().empty())
       explainPrologue(prologue, os);

@@ -133,6 +133,11 @@ Formula make(Value value, Context &context, bool isRoot) {
       .Case([&](arith::CmpFOp compare) {
         return binary(*op, symbolOf(compare.getPredicate()), Binding::Compare, context);
       })
+      .Case([&](arith::XOrIOp) -> Formula {
+        if (!matchPattern(op->getOperand(1), m_One()))
+          return binary(*op, "!=", Binding::Compare, context);
+        return {"!" + operand(op->getOperand(0), Binding::Unary, context), Binding::Unary};
+      })
       .Case([&](arith::AndIOp) { return binary(*op, "&&", Binding::And, context); })
       .Case([&](arith::OrIOp) { return binary(*op, "||", Binding::Or, context); })
       .Case([&](arith::SelectOp select) {

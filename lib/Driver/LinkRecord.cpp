@@ -15,7 +15,7 @@ std::vector<std::string> updraft::functionsOf(const runtime::RuleInterface &rule
   std::vector<std::string> names{rule.name + "_initial", rule.name + "_validate"};
   for (const runtime::PlanInterface &plan : rule.plans)
     for (const runtime::StageInterface &stage : plan.sequence)
-      if (stage.kind != runtime::StageInterface::Kind::Product)
+      if (stage.isSweep() || stage.isPrologue())
         names.push_back(plan.prefix + (stage.isSweep() ? "_sweep" : "_prologue") +
                         std::to_string(stage.index));
   if (rule.multiplies()) {

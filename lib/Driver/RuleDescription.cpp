@@ -78,7 +78,7 @@ static runtime::Extent dependsOn(PlanOp plan, const runtime::RuleInterface &rule
     each.walk([&](Operation *op) {
       if (auto size = dyn_cast<SizeOp>(op))
         include(size.getOver() == Extent::group);
-      else if (isa<MultiplyOp>(op))
+      else if (isa<MultiplyOp, CallOp>(op))
         include(false);
       else if (auto sweep = dyn_cast<SweepOp>(op))
         for (auto reduction : sweep.getReductionRange())
@@ -136,6 +136,8 @@ public:
         add(sweep);
       else if (auto product = dyn_cast<MultiplyOp>(op))
         add(product);
+      else if (auto call = dyn_cast<CallOp>(op))
+        add(call);
     return std::move(result);
   }
 
@@ -199,8 +201,14 @@ private:
     result.sequence.push_back(Stage::prologue(result.prologues++, byTensor));
   }
 
+  void addStage(Stage stage, Value condition) {
+    if (condition)
+      stage.condition = numbers.rowIndex.lookup(condition);
+    result.sequence.push_back(stage);
+  }
+
   void add(SweepOp sweep) {
-    result.sequence.push_back(Stage::sweep(uint32_t(result.sweeps.size())));
+    addStage(Stage::sweep(uint32_t(result.sweeps.size())), sweep.getCondition());
     runtime::SweepInterface described{indicesOf(sweep.getReads()), indicesOf(sweep.getWrites()),
                                       indicesOf(sweep.getTemporaries())};
     described.over = extentOf(sweep.getOver());
@@ -218,10 +226,16 @@ private:
   }
 
   void add(MultiplyOp product) {
-    result.sequence.push_back(Stage::product(uint32_t(result.products.size())));
+    addStage(Stage::product(uint32_t(result.products.size())), product.getCondition());
     result.products.push_back({indexOf(product.getLhs()), indexOf(product.getRhs()),
                                indexOf(product.getResult()), product.getLhsTransposed(),
                                product.getRhsTransposed(), product.getSymmetric()});
+  }
+
+  void add(CallOp call) {
+    addStage(Stage::call(uint32_t(result.calls.size())), call.getCondition());
+    result.calls.push_back({static_cast<runtime::MatrixFunction>(call.getFunction()),
+                            indicesOf(call.getInputs()), indexOf(call.getResult())});
   }
 
   const PlanInterface &numbers;

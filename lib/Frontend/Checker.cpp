@@ -468,6 +468,20 @@ Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
     return {Kind::Number, function.kind == RuleFunctionKind::Transpose ? transposed(extent)
                                                                        : squareOfRows(extent)};
   }
+  if (function.isOfWholeMatrices()) {
+    if (arguments[0].isUnknown() || context == Context::Function ||
+        !checkMatrix(diagnostics, *expr.operands[0], function.name, arguments[0].extent))
+      return Type();
+    // A choice that isn't made yet may be between shapes.
+    const bool isKnown = (function.takesSquare() ? isSquareExtent(arguments[0].extent)
+                                                 : isInMemoryExtent(arguments[0].extent)) &&
+                         (function.arity == 1 || isInMemoryExtent(arguments[1].extent));
+    return isKnown ? Type{Kind::Number,
+                          extentOfResult(
+                              function, llvm::map_to_vector(arguments,
+                                                            [](Type type) { return type.extent; }))}
+                   : Type();
+  }
   // The extent may be too large here, because it includes branches that are not chosen.
   if (context == Context::Update && !canReduce(extent, function.over)) {
     diagnostics.report(DiagnosticKind::ReductionOperand, expr.operands[0]->range, function.name,

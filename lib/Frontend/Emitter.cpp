@@ -461,6 +461,33 @@ Value Emitter::identity(const Value &matrix, Location loc) {
   return Value::ofIr(Kind::Number, extent, create<IdentityOp>(loc, compute, extent));
 }
 
+Value Emitter::functionOfMatrices(const RuleFunction &function, llvm::ArrayRef<Value> arguments,
+                                  Extent extent, Location loc) {
+  const Value &matrix = arguments[0];
+  if (function.kind == RuleFunctionKind::Diagonal) {
+    mlir::Value eye = create<IdentityOp>(loc, compute, matrix.extent);
+    mlir::Value isOn =
+        create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, eye, constant(1, compute, loc));
+    mlir::Value kept = create<arith::SelectOp>(loc, isOn, matrix.ir, constant(0, compute, loc));
+    count += operationsOfReduction - 1;
+    mlir::Value sum = create<ReduceOp>(loc, builder.getF64Type(), ReductionKind::sum, kept, extent);
+    if (sum.getType() != compute)
+      sum = create<arith::TruncFOp>(loc, compute, sum);
+    return Value::ofIr(Kind::Number, extent, sum);
+  }
+  if (function.kind == RuleFunctionKind::ScaleColumns) {
+    // Values per column multiply the columns of a matrix, and values per row the rows of another.
+    if (isWithin(Extent::column, matrix.extent))
+      return binary(BinaryOperator::Multiply, matrix, arguments[1], loc);
+    return transpose(binary(BinaryOperator::Multiply, transpose(matrix, loc), arguments[1], loc),
+                     loc);
+  }
+  count += operationsOfProduct - 1;
+  auto operands = llvm::map_to_vector(arguments, [](const Value &argument) { return argument.ir; });
+  return Value::ofIr(Kind::Number, extent,
+                     create<ApplyOp>(loc, compute, function.applied, operands));
+}
+
 Value Emitter::size(Extent over, Location loc) {
   Extent extent = isWithin(over, Extent::group) ? Extent::group : Extent::tensor;
   Value value = Value::ofIr(Kind::Number, extent, create<SizeOp>(loc, builder.getF64Type(), over));

@@ -37,6 +37,10 @@ public:
   Value transpose(const Value &matrix, mlir::Location loc);
   /// Returns the identity matrix with as many rows as `matrix`.
   Value identity(const Value &matrix, mlir::Location loc);
+  /// Returns the values, over `extent`, of a function of matrices whose arguments have been
+  /// checked.
+  Value functionOfMatrices(const RuleFunction &function, llvm::ArrayRef<Value> arguments,
+                           Extent extent, mlir::Location loc);
   Value size(Extent over, mlir::Location loc);
   /// Returns the number of rows (over columns) or of columns (over rows) of a matrix.
   Value sizeOf(const Value &matrix, Extent over, mlir::Location loc);

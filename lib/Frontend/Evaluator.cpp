@@ -253,6 +253,15 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
     if (!checkMatrix(diagnostics, *expr.operands[0], function.name, arguments[0].extent))
       return Value();
     return emit.identity(arguments[0], loc);
+  case RuleFunctionKind::Apply:
+  case RuleFunctionKind::Diagonal:
+  case RuleFunctionKind::ScaleColumns: {
+    auto extents =
+        llvm::map_to_vector(arguments, [](const Value &argument) { return argument.extent; });
+    if (!checkFunctionOfMatrices(diagnostics, expr, function, extents))
+      return Value();
+    return emit.functionOfMatrices(function, arguments, extentOfResult(function, extents), loc);
+  }
   case RuleFunctionKind::SymmetricProduct:
     return evaluateProduct(expr, function.name, /*isSymmetric=*/true, arguments);
   case RuleFunctionKind::Count:

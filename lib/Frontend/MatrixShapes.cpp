@@ -59,3 +59,53 @@ std::optional<Extent> updraft::productShape(DiagnosticEngine &diagnostics, const
   }
   return result;
 }
+
+/// Returns the extent of a value for each row or column of a matrix, whichever `function` takes.
+static Extent vectorExtent(const RuleFunction &function, Extent matrix) {
+  return keysOf(function.kind == RuleFunctionKind::ScaleColumns ? MatrixFunction::sort_columns
+                                                                : function.applied,
+                matrix);
+}
+
+bool updraft::checkFunctionOfMatrices(DiagnosticEngine &diagnostics, const Expr &expr,
+                                      const RuleFunction &function,
+                                      llvm::ArrayRef<Extent> extents) {
+  const Expr &first = *expr.operands[0];
+  const Extent matrix = extents[0];
+  if (!checkMatrix(diagnostics, first, function.name, matrix))
+    return false;
+  if (function.takesSquare() && !isSquareExtent(matrix)) {
+    diagnostics.report(DiagnosticKind::SquareOperand, first.range, function.name,
+                       describeShape(matrix));
+    return false;
+  }
+  if (function.kind == RuleFunctionKind::Apply && !isInMemoryExtent(matrix)) {
+    diagnostics.report(DiagnosticKind::MatrixInMemory, first.range, function.name,
+                       describeShape(matrix));
+    return false;
+  }
+  if (function.takesVector() && extents[1] != vectorExtent(function, matrix)) {
+    diagnostics.report(DiagnosticKind::KeysOperand, expr.operands[1]->range, function.name,
+                       function.applied == MatrixFunction::sort_rows &&
+                               function.kind == RuleFunctionKind::Apply
+                           ? "row"
+                           : "column",
+                       describeShape(matrix), describeShape(extents[1]));
+    return false;
+  }
+  if (function.arity == 2 && !function.takesVector() &&
+      (!isInMemoryExtent(extents[1]) || !haveProduct(matrix, extents[1]))) {
+    diagnostics.report(DiagnosticKind::SolverOperand, expr.focus, function.name,
+                       describeShape(matrix), describeShape(extents[1]));
+    return false;
+  }
+  return true;
+}
+
+Extent updraft::extentOfResult(const RuleFunction &function, llvm::ArrayRef<Extent> extents) {
+  if (function.kind == RuleFunctionKind::Diagonal)
+    return extentOfApplied(MatrixFunction::eigenvalues, extents);
+  if (function.kind == RuleFunctionKind::ScaleColumns)
+    return extents[0];
+  return extentOfApplied(function.applied, extents);
+}

@@ -5,6 +5,7 @@
 #ifndef UPDRAFT_LIB_FRONTEND_MATRIXSHAPES_H
 #define UPDRAFT_LIB_FRONTEND_MATRIXSHAPES_H
 
+#include "RuleFunctions.h"
 #include "updraft/Frontend/Ast.h"
 #include "updraft/Support/Diagnostics.h"
 
@@ -34,6 +35,14 @@ std::optional<Extent> productShape(DiagnosticEngine &diagnostics, const Expr &ex
 /// Reports an operand of `op` that isn't a matrix. Returns whether it is one.
 bool checkMatrix(DiagnosticEngine &diagnostics, const Expr &operand, llvm::StringRef op,
                  Extent extent);
+
+/// Checks the arguments of a function of matrices: a matrix, and for some a second matrix or a
+/// value for each row or column. Reports one of another shape, and returns false.
+bool checkFunctionOfMatrices(DiagnosticEngine &diagnostics, const Expr &expr,
+                             const RuleFunction &function, llvm::ArrayRef<Extent> extents);
+
+/// Returns the extent of the result of a function of matrices whose arguments have been checked.
+Extent extentOfResult(const RuleFunction &function, llvm::ArrayRef<Extent> extents);
 
 } // namespace updraft
 

@@ -8,6 +8,10 @@ namespace {
 constexpr auto reduce = RuleFunctionKind::Reduce;
 constexpr auto size = RuleFunctionKind::Size;
 
+constexpr RuleFunction applied(llvm::StringLiteral name, unsigned arity, MatrixFunction function) {
+  return {name, arity, RuleFunctionKind::Apply, Extent::element, ReductionKind::sum, function};
+}
+
 constexpr RuleFunction table[] = {
     {"batch_count", 1, RuleFunctionKind::Count, Extent::batch},
     {"batch_dot", 2, reduce, Extent::batch},
@@ -17,23 +21,33 @@ constexpr RuleFunction table[] = {
     {"column_max", 1, reduce, Extent::column, ReductionKind::max},
     {"column_sum", 1, reduce, Extent::column},
     // The number of elements in a row is the number of columns.
+    applied("cholesky", 1, MatrixFunction::cholesky),
     {"columns", 0, size, Extent::row},
     {"columns", 1, RuleFunctionKind::SizeOf, Extent::row},
     {"count", 1, RuleFunctionKind::Count, Extent::tensor},
+    {"diagonal", 1, RuleFunctionKind::Diagonal, Extent::element},
     {"dot", 2, reduce, Extent::tensor},
+    applied("eigenvalues", 1, MatrixFunction::eigenvalues),
+    applied("eigenvectors", 1, MatrixFunction::eigenvectors),
     {"group_dot", 2, reduce, Extent::group},
     {"group_max", 1, reduce, Extent::group, ReductionKind::max},
     {"group_size", 0, size, Extent::group},
     {"group_sum", 1, reduce, Extent::group},
     {"identity", 1, RuleFunctionKind::Identity, Extent::element},
     {"max", 1, reduce, Extent::tensor, ReductionKind::max},
+    applied("qr", 1, MatrixFunction::qr),
     {"random", 0, RuleFunctionKind::Random, Extent::element},
     {"row_dot", 2, reduce, Extent::row},
     {"row_max", 1, reduce, Extent::row, ReductionKind::max},
     {"row_sum", 1, reduce, Extent::row},
     {"rows", 0, size, Extent::column},
     {"rows", 1, RuleFunctionKind::SizeOf, Extent::column},
+    {"scale_columns", 2, RuleFunctionKind::ScaleColumns, Extent::element},
     {"size", 0, size, Extent::tensor},
+    applied("solve_lower", 2, MatrixFunction::solve_lower),
+    applied("solve_upper", 2, MatrixFunction::solve_upper),
+    applied("sort_columns", 2, MatrixFunction::sort_columns),
+    applied("sort_rows", 2, MatrixFunction::sort_rows),
     {"sum", 1, reduce, Extent::tensor},
     {"symmetric_product", 2, RuleFunctionKind::SymmetricProduct, Extent::element},
     {"transpose", 1, RuleFunctionKind::Transpose, Extent::element},

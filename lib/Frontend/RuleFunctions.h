@@ -5,7 +5,7 @@
 #ifndef UPDRAFT_LIB_FRONTEND_RULEFUNCTIONS_H
 #define UPDRAFT_LIB_FRONTEND_RULEFUNCTIONS_H
 
-#include "Updraft/IR/UpdraftEnums.h"
+#include "Updraft/IR/MatrixFunctions.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -21,6 +21,9 @@ enum class RuleFunctionKind : uint8_t {
   Transpose,
   SymmetricProduct,
   Identity, ///< the identity matrix with as many rows as its argument
+  Apply,    ///< a function of whole matrices
+  Diagonal, ///< of a square matrix, over its rows or columns
+  ScaleColumns,
 };
 
 struct RuleFunction {
@@ -29,12 +32,24 @@ struct RuleFunction {
   RuleFunctionKind kind;
   Extent over;
   ReductionKind reduction = ReductionKind::sum;
+  MatrixFunction applied = MatrixFunction::qr;
 
   /// Whether it uses rows, columns or batches, which only a matrix has.
   bool needsMatrix() const {
     return isOfMatrix(over) || kind == RuleFunctionKind::SizeOf ||
-           kind == RuleFunctionKind::Transpose || kind == RuleFunctionKind::SymmetricProduct ||
-           kind == RuleFunctionKind::Identity;
+           kind >= RuleFunctionKind::Transpose;
+  }
+  /// Whether it is a function of a matrix as a whole, without a shape of its own.
+  bool isOfWholeMatrices() const { return kind >= RuleFunctionKind::Apply; }
+  /// Whether its first argument must be a square matrix.
+  bool takesSquare() const {
+    return kind == RuleFunctionKind::Diagonal ||
+           (kind == RuleFunctionKind::Apply && updraft::takesSquare(applied));
+  }
+  /// Whether its second argument has a value for each row or column of the first.
+  bool takesVector() const {
+    return kind == RuleFunctionKind::ScaleColumns ||
+           (kind == RuleFunctionKind::Apply && arity == 2 && !updraft::takesSquare(applied));
   }
 };
 

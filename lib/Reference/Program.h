@@ -4,6 +4,7 @@
 #ifndef UPDRAFT_LIB_REFERENCE_PROGRAM_H
 #define UPDRAFT_LIB_REFERENCE_PROGRAM_H
 
+#include "runtime/matrix/Lapack.h"
 #include "updraft/Reference/Interpreter.h"
 
 #include <array>
@@ -108,10 +109,10 @@ inline bool isSpread(Extent extent) {
   return !isWithin(extent, Extent::tensor) && extent != Extent::element;
 }
 
-/// Computes the value of a register: by an instruction, a reduction, a product or transpose of
-/// matrices, or as an identity matrix or random bits.
+/// Computes the value of a register: by an instruction, a reduction, a product, transpose or other
+/// function of matrices, or as an identity matrix or random bits.
 struct Action {
-  enum Kind { Compute, Reduce, Product, Transpose, Identity, Random };
+  enum Kind { Compute, Reduce, Product, Transpose, Apply, Identity, Random };
 
   Kind kind = Compute;
   Extent extent;           // of the result
@@ -120,14 +121,15 @@ struct Action {
   std::vector<uint32_t> spreadInputs;
 
   ReductionKind reduction = ReductionKind::sum;
-  Extent from = Extent::element; // the extent of a reduction's operand
-  bool symmetric = false;        // a product of which one triangle is computed
-  /// For a reduction, product or transpose of elements: indices of the actions that compute its
-  /// operands at each element.
+  Extent from = Extent::element;                // the extent of a reduction's operand
+  bool symmetric = false;                       // a product of which one triangle is computed
+  MatrixFunction function = MatrixFunction::qr; // of `Apply`
+  /// For a reduction, product, transpose or function of elements: indices of the actions that
+  /// compute its operands at each element.
   std::vector<uint32_t> slice;
 
   /// Whether the action computes a matrix as a whole.
-  bool makesMatrix() const { return kind == Product || kind == Transpose; }
+  bool makesMatrix() const { return kind == Product || kind == Transpose || kind == Apply; }
 
   uint64_t randomStream = 0;
 };
@@ -164,9 +166,10 @@ public:
   std::optional<uint32_t> skipRegister;
 
   Precision precision = Precision::Stated;
-  bool computesSingle = true;      // values other than scalars are loaded as f32
-  bool isMatrix = false;           // elements are reduced by blocks of rows
-  MatrixShapes shapes = allShapes; // of the matrices that the rule is for
+  bool computesSingle = true;              // values other than scalars are loaded as f32
+  const runtime::Lapack *lapack = nullptr; // if a function needs it
+  bool isMatrix = false;                   // elements are reduced by blocks of rows
+  MatrixShapes shapes = allShapes;         // of the matrices that the rule is for
 
   /// Returns the index of a stream's corrections.
   size_t correctionOf(size_t stream) const { return stream == 0 ? 2 : stream + 1; }

@@ -4,6 +4,7 @@
 #include "Updraft/IR/Extent.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "runtime/base/MatrixFunction.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -158,7 +159,8 @@ private:
     const uint32_t index = program.registers.size();
     program.registers.emplace_back();
     program.extents.push_back(extents.of(value));
-    program.isWhole.push_back(isa_and_present<ProductOp, TransposeOp>(value.getDefiningOp()));
+    program.isWhole.push_back(
+        isa_and_present<ProductOp, TransposeOp, ApplyOp>(value.getDefiningOp()));
     registerOf[value] = index;
     return index;
   }
@@ -240,6 +242,15 @@ llvm::Error Resolver::visit(Operation &op) {
       .Case([&](TransposeOp) {
         Action action;
         action.kind = Action::Transpose;
+        return visitMatrix(op, std::move(action));
+      })
+      .Case([&](ApplyOp apply) {
+        Action action;
+        action.kind = Action::Apply;
+        action.function = apply.getFunction();
+        if (needsLapack(static_cast<runtime::MatrixFunction>(apply.getFunction())))
+          if (runtime::Status status = runtime::Lapack::load(program.lapack); !status.ok())
+            return error("{0}", status.message());
         return visitMatrix(op, std::move(action));
       })
       .Case([&](IdentityOp identity) {

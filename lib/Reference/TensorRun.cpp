@@ -2,6 +2,7 @@
 
 #include "TensorRun.h"
 
+#include "runtime/matrix/MatrixCall.h"
 #include "updraft/Reference/Philox.h"
 
 #include <cmath>
@@ -74,6 +75,8 @@ void TensorRun::runAction(const Action &action) {
     return runProduct(action);
   if (action.kind == Action::Transpose)
     return runTranspose(action);
+  if (action.kind == Action::Apply)
+    return runFunction(action);
   if (action.kind == Action::Identity)
     return makeIdentity(action);
   if (action.extent == Extent::element)
@@ -178,6 +181,45 @@ void TensorRun::runTranspose(const Action &action) {
     for (int64_t row = 0; row < shape.rows; ++row)
       for (int64_t column = 0; column < shape.columns; ++column)
         result.push_back(from[(batch * shape.columns + column) * shape.rows + row]);
+}
+
+// The runtime calls the same functions. Their bits are those of the LAPACK library.
+void TensorRun::runFunction(const Action &action) {
+  const auto function = static_cast<runtime::MatrixFunction>(action.function);
+  const std::vector<Spread> operands = matrices(action);
+  auto shapeOf = [&](Extent extent) { return tensor.shape.of(extent); };
+  const bool isSolver = runtime::isSolver(function);
+  const Shape shape = shapeOf(program.extents[action.instruction.operands[isSolver ? 1 : 0]]);
+  const int64_t results = tensor.shape.places(action.extent) / std::max<int64_t>(shape.batches, 1);
+  Spread &made = spreads[action.instruction.result];
+  auto run = [&]<typename T>(T) {
+    for (int64_t batch = 0; batch < shape.batches; ++batch) {
+      std::vector<std::vector<T>> values;
+      runtime::MatrixCall call{
+          function, sizeof(T) == 4 ? UPD_F32 : UPD_F64, shape.rows, shape.columns, {}, nullptr,
+          nullptr};
+      for (const Spread &operand : operands) {
+        const auto perBatch = static_cast<int64_t>(operand.size()) / shape.batches;
+        std::vector<T> &of = values.emplace_back();
+        for (int64_t i = 0; i < perBatch; ++i)
+          of.push_back(static_cast<T>(operand[batch * perBatch + i].real));
+      }
+      for (auto [index, of] : llvm::enumerate(values))
+        call.operands[index] = of.data();
+      std::vector<T> result(results);
+      std::vector<std::max_align_t> workspace(
+          runtime::workspaceOf(function, shape.rows, shape.columns) / sizeof(std::max_align_t) + 1);
+      call.result = result.data();
+      call.workspace = workspace.data();
+      runtime::run(call, program.lapack);
+      for (T value : result)
+        made.push_back({value, 0});
+    }
+  };
+  if (action.instruction.single)
+    run(float());
+  else
+    run(double());
 }
 
 void TensorRun::makeIdentity(const Action &action) {

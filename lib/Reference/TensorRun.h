@@ -57,8 +57,9 @@ private:
   void runReduction(const Action &action);
   void runProduct(const Action &action);
   void runTranspose(const Action &action);
+  void runFunction(const Action &action);
   void makeIdentity(const Action &action);
-  /// Returns the values of the operands of a product or transpose.
+  /// Returns the values of the operands of a product, transpose or other function.
   std::vector<Spread> matrices(const Action &action);
   Place placeOf(Extent extent, int64_t index) const;
   double reduceAll(const Action &action);

@@ -376,6 +376,9 @@ LogicalResult updraft::printTorchSource(ModuleOp module, raw_ostream &os, std::s
         !rule.getBody().getOps<TransposeOp>().empty()) {
       reason = "it multiplies matrices";
       return failure();
+    } else if (!rule.getBody().getOps<ApplyOp>().empty()) {
+      reason = "it has functions of matrices";
+      return failure();
     }
   for (RuleOp rule : formsIn<RuleOp>(module))
     if (llvm::any_of(rule.getBody().getOps<StateOp>(),

@@ -142,5 +142,9 @@ WORKS = [
     Work("adamuon", {"lr": 2e-3}),
     Work("scion", {"lr": 5e-3, "momentum": 0.1, "scale": 5}),
     Work("polargrad", {"lr": 5e-2}),
+    Work("soap", {"lr": 3e-3}),
+    Work("shampoo", {"lr": 1e-3}),
+    Work("kl_shampoo", {"lr": 1e-3}),
+    Work("psgd_pro", {"lr": 3e-3}),
     Work("sophia", {"lr": 1e-3, "weight_decay": 0.01}),
 ]

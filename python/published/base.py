@@ -43,6 +43,25 @@ class Published(torch.optim.Optimizer):
         raise NotImplementedError
 
 
+class WithChoices(Published):
+    """Optimizers whose formulas leave something open, such as random numbers.
+
+    `choose(param, name, value)` returns what a parameter uses in place of `value`.
+    """
+
+    def __init__(self, params, choose=None, **options):
+        super().__init__(params, **options)
+        self.choose = choose
+
+    def step_group(self, members, hypers):
+        for self.current in members:
+            super().step_group([self.current], hypers)
+
+    def chosen(self, name, value):
+        """Returns what the current parameter uses for `value`."""
+        return value if self.choose is None else self.choose(self.current, name, value)
+
+
 def kept(state, name, initial):
     """Returns a state; at the first step, its initial value."""
     return state.setdefault(name, initial)

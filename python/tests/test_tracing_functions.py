@@ -12,15 +12,18 @@ from updraft.tracing import names
 
 from .conftest import RULES
 
-# Functions that `newton_schulz` and its coefficients are made of.
+# Functions that `newton_schulz` and its coefficients are made of, and those of shipped rules.
 OF_LISTS = {
     "adamw_ratio",
     "cans",
     "converging_coefficients",
+    "coupled_newton_root",
     "deepseek_v4",
     "gram_newton_schulz",
     "height",
+    "inverse_fourth_root",
     "is_newton_schulz_set",
+    "leading_eigenvectors",
     "newton_schulz_aol",
     "newton_schulz_cubic",
     "newton_schulz_factor",
@@ -33,6 +36,13 @@ OF_LISTS = {
     "square_newton_schulz",
     "width",
 }
+
+
+def _definite(x):
+    """A positive definite matrix of rows x rows."""
+    return x @ x.T + lang.identity(x)
+
+
 # Functions with results of other shapes, and with other arguments, in products of the parameter's
 # shape.
 PRODUCTS = {
@@ -44,6 +54,16 @@ PRODUCTS = {
     "newton_schulz_steps": lambda x: x * lang.newton_schulz_steps("cans"),
     "gram": lambda x: lang.gram(x) @ x,
     "identity": lambda x: (x @ x.T + lang.identity(x)) @ x,
+    "cholesky": lambda x: lang.cholesky(_definite(x)) @ x,
+    "diagonal": lambda x: lang.diagonal(x @ x.T) * x,
+    "eigenvalues": lambda x: lang.eigenvalues(x @ x.T) * x,
+    "eigenvectors": lambda x: lang.eigenvectors(x @ x.T) @ x,
+    "qr": lambda x: lang.qr(x @ x.T) @ x,
+    "scale_columns": lambda x: lang.scale_columns(x, lang.column_sum(x)),
+    "solve_lower": lambda x: lang.solve_lower(_definite(x), x),
+    "solve_upper": lambda x: lang.solve_upper(_definite(x), x),
+    "sort_columns": lambda x: lang.sort_columns(x, lang.column_sum(x)),
+    "sort_rows": lambda x: lang.sort_rows(x, lang.row_sum(x)),
     "symmetric_product": lambda x: lang.symmetric_product(x, x.T) @ x,
     "trace": lambda x: lang.trace(x @ x.T) * x,
     "transpose": lambda x: lang.transpose(x).T,

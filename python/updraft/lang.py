@@ -249,6 +249,11 @@ def isfinite(x: Operand) -> Value:
     return _call("isfinite", x, is_bool=True)
 
 
+def is_multiple(count: Operand, n: Operand) -> Value:
+    """Whether count, such as the step, is a multiple of n."""
+    return _call("is_multiple", count, n, is_bool=True)
+
+
 # Combinations, which round like PyTorch's operations in the numerics mode `torch`.
 
 
@@ -399,6 +404,68 @@ def trace(x: Operand) -> Value:
 def symmetric_product(x: Operand, y: Operand) -> Value:
     """A product that is symmetric by definition: those above the diagonal equal those below it."""
     return _call("symmetric_product", x, y)
+
+
+def diagonal(x: Operand) -> Value:
+    """The diagonal of a square matrix: a value per row of rows x rows, per column of the other."""
+    return _call("diagonal", x)
+
+
+def scale_columns(x: Operand, scale: Operand) -> Value:
+    """A matrix times the diagonal matrix of `scale`, which has a value for each of its columns."""
+    return _call("scale_columns", x, scale)
+
+
+def qr(x: Operand) -> Value:
+    """The orthogonal factor Q of a square matrix Q R, where R has no negative diagonal element.
+
+    It is computed by LAPACK, like the factorizations and solvers below. NaN if an element isn't
+    finite.
+    """
+    return _call("qr", x)
+
+
+def cholesky(x: Operand) -> Value:
+    """The lower factor l of a positive definite l l^T, of which the lower triangle is read; else
+    NaN.
+    """
+    return _call("cholesky", x)
+
+
+def eigenvectors(x: Operand) -> Value:
+    """The eigenvectors of a symmetric matrix, as columns, in ascending order of eigenvalues.
+
+    The element of largest magnitude of each is positive. The lower triangle is read.
+    """
+    return _call("eigenvectors", x)
+
+
+def eigenvalues(x: Operand) -> Value:
+    """The eigenvalues of a symmetric matrix in ascending order: a value per row or column."""
+    return _call("eigenvalues", x)
+
+
+def solve_lower(x: Operand, y: Operand) -> Value:
+    """The solution z of x @ z = y, where x counts as lower triangular."""
+    return _call("solve_lower", x, y)
+
+
+def solve_upper(x: Operand, y: Operand) -> Value:
+    """The solution z of x @ z = y, where x counts as upper triangular."""
+    return _call("solve_upper", x, y)
+
+
+def sort_rows(x: Operand, keys: Operand) -> Value:
+    """The rows of a matrix in descending order of `keys`, which has a value for each of them.
+
+    Rows with equal keys keep their order; those with NaN come last.
+    """
+    return _call("sort_rows", x, keys)
+
+
+def sort_columns(x: Operand, keys: Operand) -> Value:
+    """The columns of a matrix in descending order of `keys`, like `sort_rows`."""
+    return _call("sort_columns", x, keys)
 
 
 def newton_schulz(x: Operand, coefficients: Coefficients) -> Value:

@@ -55,6 +55,7 @@ private:
   PlanInterface plan(const upd_plan_record &record);
   void addStream(const upd_stream_record &record, PlanInterface &plan);
   void addProduct(const upd_stage_record &record, PlanInterface &plan);
+  void addCall(const upd_stage_record &record, PlanInterface &plan);
   void addStage(const upd_stage_record &record, PlanInterface &plan);
 
   const DescriptorSections &sections;
@@ -159,16 +160,35 @@ void DescriptorReader::addProduct(const upd_stage_record &record, PlanInterface 
                            (record.flags & UPD_PRODUCT_SYMMETRIC) != 0});
 }
 
+void DescriptorReader::addCall(const upd_stage_record &record, PlanInterface &plan) {
+  const auto function = static_cast<MatrixFunction>(
+      value(uint32_t(record.function), UPD_FUNCTION_TRANSPOSE, "function of a call"));
+  const std::vector<uint32_t> reads = indices(record.reads, "`reads` of a call");
+  const std::vector<uint32_t> makes = indices(record.makes, "`makes` of a call");
+  const size_t operands = isSolver(function) || isSort(function) ? 2 : 1;
+  if (reads.size() != operands || makes.size() != 1 ||
+      (record.flags | record.writes.count | record.reductions.count | uint32_t(record.loop)) != 0)
+    return fail(fmt::format("a call of `{}` has other members than its operands and a result",
+                            nameOf(function)));
+  plan.sequence.push_back(StageInterface::call(static_cast<uint32_t>(plan.calls.size())));
+  plan.calls.push_back({function, reads, makes[0]});
+}
+
 void DescriptorReader::addStage(const upd_stage_record &record, PlanInterface &plan) {
   using Kind = StageInterface::Kind;
   const auto kind =
-      static_cast<Kind>(value(uint32_t(record.kind), UPD_STAGE_PRODUCT, "kind of a stage"));
+      static_cast<Kind>(value(uint32_t(record.kind), UPD_STAGE_CALL, "kind of a stage"));
+  if (kind != Kind::Call && uint32_t(record.function) != 0)
+    fail("a stage that is not a call has a function");
   if (kind == Kind::Product)
     return addProduct(record, plan);
+  if (kind == Kind::Call)
+    return addCall(record, plan);
   const bool byTensor = flag(record.flags, "flags of a stage");
   if (kind == Kind::Prologue) {
-    const uint32_t others = uint32_t(record.over) | uint32_t(record.loop) | record.reads.count |
-                            record.writes.count | record.makes.count | record.reductions.count;
+    const uint32_t others = record.condition | uint32_t(record.over) | uint32_t(record.loop) |
+                            record.reads.count | record.writes.count | record.makes.count |
+                            record.reductions.count;
     if (others != 0)
       fail("a prologue has members of a sweep");
     plan.sequence.push_back(StageInterface::prologue(plan.prologues++, byTensor));
@@ -209,7 +229,11 @@ PlanInterface DescriptorReader::plan(const upd_plan_record &record) {
                           [&](const upd_stream_record &stream) { addStream(stream, plan); });
   plan.scalarStates = indices(record.scalars, "`scalars` of a plan");
   each<upd_stage_record>(UPD_SECTION_STAGE, record.stages, "`stages` of a plan",
-                         [&](const upd_stage_record &stage) { addStage(stage, plan); });
+                         [&](const upd_stage_record &stage) {
+                           addStage(stage, plan);
+                           if (problem.empty())
+                             plan.sequence.back().condition = stage.condition;
+                         });
   return plan;
 }
 

@@ -131,6 +131,14 @@ upd_stage_record DescriptorWriter::stageOf(const PlanInterface &plan, const Stag
     record.reads = indices(std::array{product.lhs, product.rhs});
     record.makes = indices(std::array{product.result});
   }
+  record.condition = stage.condition;
+  if (stage.kind == StageInterface::Kind::Call) {
+    const CallInterface &call = plan.calls[stage.index];
+    record.function = static_cast<upd_matrix_function>(call.function);
+    record.over = static_cast<upd_extent>(plan.streams[call.result].over);
+    record.reads = indices(call.operands);
+    record.makes = indices(std::array{call.result});
+  }
   if (!stage.isSweep())
     return record;
   const SweepInterface &sweep = plan.sweeps[stage.index];

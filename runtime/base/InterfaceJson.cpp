@@ -141,12 +141,28 @@ ordered_json jsonOf(const ProductInterface &product, uint32_t number) {
       .take();
 }
 
+ordered_json jsonOf(const CallInterface &call, uint32_t number) {
+  return Object()
+      .add("call", number)
+      .add("function", nameOf(call.function))
+      .add("operands", call.operands)
+      .add("result", call.result)
+      .take();
+}
+
 ordered_json jsonOf(const PlanInterface &plan, const StageInterface &stage) {
+  auto withCondition = [&](ordered_json object) {
+    if (stage.condition != 0)
+      object["condition"] = stage.condition;
+    return object;
+  };
   switch (stage.kind) {
   case StageInterface::Kind::Sweep:
-    return jsonOf(plan.sweeps[stage.index], stage.index);
+    return withCondition(jsonOf(plan.sweeps[stage.index], stage.index));
   case StageInterface::Kind::Product:
-    return jsonOf(plan.products[stage.index], stage.index);
+    return withCondition(jsonOf(plan.products[stage.index], stage.index));
+  case StageInterface::Kind::Call:
+    return withCondition(jsonOf(plan.calls[stage.index], stage.index));
   case StageInterface::Kind::Prologue:
     break;
   }

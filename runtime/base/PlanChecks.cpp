@@ -50,6 +50,13 @@ public:
     for (const ProductInterface &product : plan.products)
       if (problem.empty())
         checkProduct(product);
+    for (const CallInterface &call : plan.calls)
+      if (problem.empty())
+        checkCall(call);
+    for (const StageInterface &stage : plan.sequence)
+      if (stage.condition >= plan.rowScalars)
+        fail(fmt::format("a stage has the condition {} of a row of {} scalars", stage.condition,
+                         plan.rowScalars));
     return std::move(problem);
   }
 
@@ -220,6 +227,49 @@ private:
     if (product.symmetric && result.rows != result.columns)
       fail(fmt::format("the result of a symmetric product is over {}",
                        textOf(plan.streams[product.result].over)));
+  }
+
+  /// Returns the extent of a stream of a call, which must be of the compute type.
+  Extent operandOf(const CallInterface &call, uint32_t index) {
+    if (index >= plan.streams.size()) {
+      fail(fmt::format("a call of `{}` has stream {} of {}", nameOf(call.function), index,
+                       plan.streams.size()));
+      return Extent::Element;
+    }
+    if (plan.streams[index].dtype != rule.compute || plan.streams[index].kind == Kind::Scales)
+      fail(fmt::format("a call of `{}` has stream {} of `{}`, expected `{}`", nameOf(call.function),
+                       index, nameOf(plan.streams[index].dtype), nameOf(rule.compute)));
+    return plan.streams[index].over;
+  }
+
+  void checkCall(const CallInterface &call) {
+    const Extent matrix = operandOf(call, call.operands[0]);
+    const Extent other = call.operands.size() == 1 ? matrix : operandOf(call, call.operands[1]);
+    const Extent result = operandOf(call, call.result);
+    if (!problem.empty())
+      return;
+    const bool isOfRows = matrix == Extent::RowsByRows;
+    bool fits = isSquare(matrix);
+    Extent expected = matrix;
+    if (isSort(call.function)) {
+      const bool byRow =
+          matrix == Extent::Element ? call.function == MatrixFunction::SortRows : isOfRows;
+      fits = isMatrix(matrix) && other == (byRow ? Extent::Row : Extent::Column);
+    } else if (isSolver(call.function)) {
+      fits = fits && (other == matrix || (isOfRows && other == Extent::Element));
+      expected = other;
+    } else if (call.function == MatrixFunction::Eigenvalues) {
+      expected = isOfRows ? Extent::Row : Extent::Column;
+    }
+    if (!fits || result != expected)
+      fail(fmt::format("a call of `{}` takes {}{} and makes {}", nameOf(call.function),
+                       textOf(matrix), call.operands.size() == 1 ? "" : " and " + textOf(other),
+                       textOf(result)));
+    if (plan.streams[call.result].kind != Kind::Temporary ||
+        std::find(call.operands.begin(), call.operands.end(), call.result) != call.operands.end())
+      fail(fmt::format("the result of a call of `{}` is stream {}, expected a temporary that is no "
+                       "operand",
+                       nameOf(call.function), call.result));
   }
 
   const RuleInterface &rule;

@@ -40,7 +40,12 @@ bool PlanInterface::usesRows() const {
              [](const StreamInterface &stream) { return stream.over != Extent::Element; }) ||
          std::any_of(sweeps.begin(), sweeps.end(),
                      [](const SweepInterface &sweep) { return sweep.isMatrix; }) ||
-         !products.empty();
+         hasWholeMatrices();
+}
+
+bool PlanInterface::needsLapack() const {
+  return std::any_of(calls.begin(), calls.end(),
+                     [](const CallInterface &call) { return runtime::needsLapack(call.function); });
 }
 
 std::vector<ReductionInterface::Kind> PlanInterface::groupReductions() const {

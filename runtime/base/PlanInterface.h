@@ -5,6 +5,7 @@
 #ifndef UPDRAFT_RUNTIME_BASE_PLANINTERFACE_H
 #define UPDRAFT_RUNTIME_BASE_PLANINTERFACE_H
 
+#include "runtime/base/MatrixFunction.h"
 #include "updraft-c/descriptor.h"
 
 #include <cstddef>
@@ -117,23 +118,33 @@ struct ProductInterface {
   bool symmetric = false; // elements above the diagonal are those below it
 };
 
-/// A prologue, sweep or product of a plan, by number.
+/// A call of a function of matrices. Its members are stream numbers.
+struct CallInterface {
+  MatrixFunction function;
+  std::vector<uint32_t> operands;
+  uint32_t result;
+};
+
+/// A prologue, sweep, product or call of a plan, by number.
 struct StageInterface {
   enum class Kind : uint8_t {
     Prologue = UPD_STAGE_PROLOGUE,
     Sweep = UPD_STAGE_SWEEP,
-    Product = UPD_STAGE_PRODUCT
+    Product = UPD_STAGE_PRODUCT,
+    Call = UPD_STAGE_CALL
   };
   Kind kind;
   uint32_t index;
-  bool byTensor = false; // for a prologue; else all tensors of a group with the same step and
-                         // first get the same result
+  bool byTensor = false;  // for a prologue; else all tensors of a group with the same step and
+                          // first get the same result
+  uint32_t condition = 0; // for others: the position in the row of the flag, or 0
 
   static StageInterface prologue(uint32_t index, bool byTensor = false) {
     return {Kind::Prologue, index, byTensor};
   }
   static StageInterface sweep(uint32_t index) { return {Kind::Sweep, index}; }
   static StageInterface product(uint32_t index) { return {Kind::Product, index}; }
+  static StageInterface call(uint32_t index) { return {Kind::Call, index}; }
 
   bool isPrologue() const { return kind == Kind::Prologue; }
   bool isSweep() const { return kind == Kind::Sweep; }
@@ -151,7 +162,8 @@ struct PlanInterface {
   std::vector<uint32_t> scalarStates;   // the numbers of the states over a tensor or group
   std::vector<SweepInterface> sweeps;
   std::vector<ProductInterface> products;
-  std::vector<StageInterface> sequence; // each prologue, sweep and product once, each in order
+  std::vector<CallInterface> calls;
+  std::vector<StageInterface> sequence; // each prologue, sweep, product and call once, in order
 
   /// Memory for the time of a step, with one value per row, column or batch.
   std::span<const StreamInterface> temporaries() const {
@@ -166,6 +178,10 @@ struct PlanInterface {
     return tensors == TensorClass::Any ||
            (tensors == tensor && (tensor != TensorClass::Matrix || (shapes & shape) != 0));
   }
+  /// Whether the plan has products or calls, which read whole matrices.
+  bool hasWholeMatrices() const { return !products.empty() || !calls.empty(); }
+  /// Whether the plan has a call that needs LAPACK.
+  bool needsLapack() const;
   /// Whether the plan depends on the positions of rows and columns in memory.
   bool usesRows() const;
   /// The reductions over groups, of all sweeps in order.

@@ -3,7 +3,9 @@
 #include "runtime/cpu/MatrixMemory.h"
 
 #include "runtime/base/DType.h"
+#include "runtime/matrix/MatrixCall.h"
 
+#include <algorithm>
 #include <new>
 
 using namespace updraft::runtime;
@@ -31,7 +33,19 @@ static void grow(StateArena &arena, size_t bytes) {
   arena = std::move(larger);
 }
 
-void MatrixMemory::reserve(size_t bytes, size_t threads) {
+size_t MatrixMemory::workspaceOf(const TensorShape &shape) const {
+  size_t bytes = 0;
+  for (const CallInterface &call : plan.calls) {
+    const TensorShape matrix = shape.of(plan.streams[call.operands[0]].over);
+    bytes = std::max(bytes, runtime::workspaceOf(call.function, matrix.rows, matrix.columns));
+  }
+  return StateArena::aligned(bytes);
+}
+
+void MatrixMemory::reserve(size_t bytes, size_t workspace, size_t threads) {
   grow(matrices, bytes);
-  grow(packed, threads * UPD_PRODUCT_WORKSPACE);
+  if (!plan.products.empty())
+    grow(packed, threads * UPD_PRODUCT_WORKSPACE);
+  workspaceBytes = std::max(workspaceBytes, workspace);
+  grow(calls, threads * workspaceBytes);
 }

@@ -1,6 +1,6 @@
 //===- MatrixMemory.h - Memory for matrices between the stages of a plan ------------*- C++ -*-===//
-// A plan with products makes matrices as large as a parameter. Tensors whose stages run one after
-// the other use the same memory for them.
+// A plan with products or calls makes matrices as large as a parameter. Tensors whose stages run
+// one after the other use the same memory for them.
 
 #ifndef UPDRAFT_RUNTIME_CPU_MATRIXMEMORY_H
 #define UPDRAFT_RUNTIME_CPU_MATRIXMEMORY_H
@@ -13,7 +13,8 @@
 
 namespace updraft::runtime {
 
-/// The matrices of one tensor at a time, and the packed operands of the products of some threads.
+/// The matrices of one tensor at a time, and for some threads the packed operands of products and
+/// the workspace of calls.
 class MatrixMemory {
 public:
   /// `streams` are the temporaries of the plan over matrices.
@@ -22,9 +23,11 @@ public:
 
   /// Returns the bytes of the matrices of one tensor.
   size_t bytesOf(const TensorShape &shape) const;
-  /// Makes room for the matrices of a tensor of `bytes`, and the operands of `threads`. Throws
-  /// std::bad_alloc if allocation fails.
-  void reserve(size_t bytes, size_t threads);
+  /// Returns the bytes of workspace of the plan's calls for a tensor.
+  size_t workspaceOf(const TensorShape &shape) const;
+  /// Makes room for the matrices of a tensor of `bytes`, and for `threads` that each need
+  /// `workspace` bytes for calls. Throws std::bad_alloc if allocation fails.
+  void reserve(size_t bytes, size_t workspace, size_t threads);
   /// Calls set(stream, address) for each of the matrices of a tensor.
   template <typename Set> void place(const TensorShape &shape, Set set) const {
     char *next = matrices.data();
@@ -36,12 +39,16 @@ public:
   /// The memory for the packed operands of a thread.
   void *operands(size_t thread) const { return packed.data() + thread * UPD_PRODUCT_WORKSPACE; }
 
+  /// The workspace for the calls of a thread.
+  void *workspace(size_t thread) const { return calls.data() + thread * workspaceBytes; }
+
 private:
   size_t bytesOf(uint32_t stream, const TensorShape &shape) const;
 
   const PlanInterface &plan;
   const std::vector<uint32_t> &streams;
-  StateArena matrices, packed;
+  StateArena matrices, packed, calls;
+  size_t workspaceBytes = 0; // of a thread
 };
 
 } // namespace updraft::runtime

@@ -48,8 +48,6 @@ Part partOf(const TensorShape &result, bool symmetric, size_t index, size_t coun
 
 void PlanRun::multiplyPart(const ProductInterface &product, size_t position, size_t part,
                            size_t parts, void *workspace) const {
-  if (isSkipped(position))
-    return;
   auto shapeOf = [&](uint32_t stream) { return shapes[position].of(plan.streams[stream].over); };
   const TensorShape lhs = shapeOf(product.lhs), rhs = shapeOf(product.rhs),
                     result = shapeOf(product.result);
@@ -86,17 +84,20 @@ void PlanRun::multiplyPart(const ProductInterface &product, size_t position, siz
 
 /// Multiplies matrices of all tensors of the window. Several threads share each product, unless
 /// they all have windows of their own.
-void PlanRun::multiply(const Walk &walk, const ProductInterface &product) const {
+void PlanRun::multiply(const Walk &walk, const StageInterface &stage) const {
+  const ProductInterface &product = plan.products[stage.index];
   const auto [begin, end] = walk.tensors;
   int64_t operations = 0;
   for (size_t position = begin; position < end && !walk.isOwn; ++position)
-    operations += operationsOf(product, position);
+    if (isNeeded(position, stage.condition))
+      operations += operationsOf(product, position);
   const size_t parts =
-      std::min(productThreads, static_cast<size_t>(operations / threadOperations + 1));
+      std::min(sharedThreads, static_cast<size_t>(operations / threadOperations + 1));
   forParts(walk.step.pool, parts, 1, [&](size_t firstPart, size_t lastPart) {
     for (size_t part = firstPart; part < lastPart; ++part)
       for (size_t position = walk.tensors.begin; position < walk.tensors.end; ++position)
-        multiplyPart(product, position, part, parts, walk.memory->operands(part));
+        if (isNeeded(position, stage.condition))
+          multiplyPart(product, position, part, parts, walk.memory->operands(part));
   });
 }
 
@@ -119,12 +120,17 @@ bool PlanRun::matricesOutliveSections() const {
       return plan.streams[stream].kind == StreamInterface::Kind::Temporary &&
              isMatrix(plan.streams[stream].over) && madeIn[stream] != end;
     };
-    const auto [kind, index, byTensor] = plan.sequence[stage];
+    const auto [kind, index, byTensor, condition] = plan.sequence[stage];
     if (kind == StageInterface::Kind::Product) {
       const ProductInterface &product = plan.products[index];
       if (outlives(product.lhs) || outlives(product.rhs))
         return true;
       madeIn[product.result] = end;
+    } else if (kind == StageInterface::Kind::Call) {
+      const CallInterface &call = plan.calls[index];
+      if (std::any_of(call.operands.begin(), call.operands.end(), outlives))
+        return true;
+      madeIn[call.result] = end;
     } else if (kind == StageInterface::Kind::Sweep) {
       const SweepInterface &sweep = plan.sweeps[index];
       if (std::any_of(sweep.reads.begin(), sweep.reads.end(), outlives))
@@ -138,22 +144,25 @@ bool PlanRun::matricesOutliveSections() const {
 
 /// Makes the windows and the memory of the step. Throws std::bad_alloc if allocation fails.
 void PlanRun::reserveMatrices(const upd_pool &pool) {
-  if (plan.products.empty())
+  if (!plan.hasWholeMatrices())
     return;
   windows.assign(SweepDomain::threadsFor(windows.cost(), pool));
   while (memories.size() < windows.threads() + 1)
     memories.emplace_back(plan, matrices);
   auto reserve = [&](size_t index, std::span<const TensorWindows::Window> ofMemory,
                      size_t threads) {
-    size_t bytes = 0;
+    size_t bytes = 0, workspace = 0;
     for (const TensorWindows::Window &window : ofMemory)
-      for (size_t position = window.begin; position < window.end && !hasOwnMatrices; ++position)
-        bytes = std::max(bytes, memories[index].bytesOf(shapes[position]));
+      for (size_t position = window.begin; position < window.end; ++position) {
+        if (!hasOwnMatrices)
+          bytes = std::max(bytes, memories[index].bytesOf(shapes[position]));
+        workspace = std::max(workspace, memories[index].workspaceOf(shapes[position]));
+      }
     if (!ofMemory.empty())
-      memories[index].reserve(bytes, threads);
+      memories[index].reserve(bytes, workspace, threads);
   };
-  productThreads = static_cast<size_t>(std::max(pool.thread_count(pool.pool), 1));
-  reserve(0, windows.shared(), productThreads);
+  sharedThreads = static_cast<size_t>(std::max(pool.thread_count(pool.pool), 1));
+  reserve(0, windows.shared(), sharedThreads);
   for (size_t thread = 0; thread < windows.threads(); ++thread)
     reserve(thread + 1, windows.own(thread), 1);
 }

@@ -13,7 +13,7 @@ using namespace updraft::runtime;
 PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
     : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
       functions(kernels->plans[planIndex]), streamCount(plan.streams.size()),
-      windows(!plan.products.empty()), prologueRows(kernels, planIndex), temporaries(plan),
+      windows(plan.hasWholeMatrices()), prologueRows(kernels, planIndex), temporaries(plan),
       partials(plan.sweeps.size()) {
   domains.emplace_back(SweepDomain::Key());
   for (const StreamInterface &stream : plan.streams)
@@ -32,6 +32,13 @@ PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
       if (reduction.over == Extent::Column)
         temporaries.markColumns(reduction.into - plan.firstTemporary, sweep.over);
   }
+  sweepConditions.resize(plan.sweeps.size());
+  for (const StageInterface &stage : plan.sequence)
+    if (stage.isSweep())
+      sweepConditions[stage.index] = stage.condition;
+  // `create` has reported a missing library.
+  if (plan.needsLapack())
+    static_cast<void>(Lapack::load(lapack));
   for (uint32_t i = plan.firstTemporary; i < streamCount; ++i)
     if (isMatrix(plan.streams[i].over))
       matrices.push_back(i);
@@ -63,6 +70,8 @@ uint32_t PlanRun::add(uint32_t param, const TensorShape &shape, const PrologueRo
   int64_t operations = 0;
   for (const ProductInterface &product : plan.products)
     operations += operationsOf(product, position);
+  for (const CallInterface &call : plan.calls)
+    operations += operationsOf(call, position);
   windows.add({shape.elements() * elementBytes, domains[0].costOf(position) + operations / 16});
   return position;
 }

@@ -11,6 +11,7 @@
 #include "runtime/cpu/PrologueRows.h"
 #include "runtime/cpu/SweepDomain.h"
 #include "runtime/cpu/TensorWindows.h"
+#include "runtime/matrix/Lapack.h"
 #include "runtime/optimizer/InitialValues.h"
 #include "runtime/optimizer/QuantBlocks.h"
 
@@ -98,7 +99,7 @@ private:
     bool isOwn;   // only this thread runs over them; others run over other tensors
     size_t stage; // the next one
     bool elementsFilled;
-    const MatrixMemory *memory; // null without products
+    const MatrixMemory *memory; // null without products and calls
   };
 
   /// Sweeps that run together over each range, before the next range.
@@ -141,15 +142,24 @@ private:
   }
   void fillElements(const Traversal &traversal, size_t position, int64_t begin, int64_t end) const;
   int64_t operationsOf(const ProductInterface &product, size_t position) const;
+  int64_t operationsOf(const CallInterface &call, size_t position) const;
   bool matricesOutliveSections() const;
   void reserveMatrices(const upd_pool &pool);
   void placeMatrices(const Walk &walk);
   const MatrixMemory *memoryOf(size_t index) const {
     return memories.empty() ? nullptr : &memories[index];
   }
-  void multiply(const Walk &walk, const ProductInterface &product) const;
+  /// Whether the step needs a stage for a tensor.
+  bool isNeeded(size_t position, uint32_t condition) const {
+    return !isSkipped(position) &&
+           (condition == 0 || prologueRows.isSet(list[position].row, condition));
+  }
+  void multiply(const Walk &walk, const StageInterface &stage) const;
   void multiplyPart(const ProductInterface &product, size_t position, size_t part, size_t parts,
                     void *workspace) const;
+  size_t callsEndFrom(size_t stage) const;
+  void runCalls(const Walk &walk, size_t end) const;
+  void runCall(const CallInterface &call, size_t position, int64_t batch, void *workspace) const;
   void setColumnStreams(const Walk &walk, const SweepInterface &sweep, bool toBlocks);
   void combine(const Walk &walk, uint32_t sweep);
 
@@ -160,6 +170,8 @@ private:
   bool hasSites = false;                                      // sweeps take sites
   std::vector<std::vector<ScalarReduction>> scalarReductions; // of each sweep
   std::vector<uint32_t> groupReductions; // numbers of those over groups, among all
+  std::vector<uint32_t> sweepConditions; // as StageInterface::condition
+  const Lapack *lapack = nullptr;        // null if no call needs it
 
   std::vector<Tensor> list;
   std::vector<TensorShape> shapes;
@@ -173,7 +185,7 @@ private:
   std::vector<uint32_t> matrices;     // the temporaries over matrices
   bool hasOwnMatrices = false;        // each tensor has memory for them, among `temporaries`
   std::vector<MatrixMemory> memories; // for shared windows, then for the windows of each thread
-  size_t productThreads = 1;          // that the memory of shared windows is for
+  size_t sharedThreads = 1;           // that the memory of shared windows is for
   std::vector<std::vector<double>> partials; // of each sweep
   std::vector<double> groupParts;
 

@@ -17,8 +17,8 @@ void PlanRun::run(const Step &step) {
     }
     const size_t end = sectionEndFrom(nextStage);
     // If elements are read more than once, runs window by window, so that they are in the cache.
-    // Windows with products use the same memory for their matrices.
-    if (!plan.products.empty() || readsAgain(end))
+    // Windows with products or calls use the same memory for their matrices.
+    if (plan.hasWholeMatrices() || readsAgain(end))
       runWindows(step, end);
     else
       runStages({step, {0, list.size()}, false, nextStage, elementsFilled, nullptr}, end);
@@ -76,8 +76,8 @@ void PlanRun::finishSection(size_t end) {
 }
 
 void PlanRun::runWindows(const Step &step, size_t end) {
-  // The memory of products is for the windows of the threads that there were at the start.
-  if (plan.products.empty())
+  // The memory of matrices is for the windows of the threads that there were at the start.
+  if (!plan.hasWholeMatrices())
     windows.assign(SweepDomain::threadsFor(windows.cost(), step.pool));
   for (const TensorWindows::Window &window : windows.shared())
     runStages({step, window, false, nextStage, elementsFilled, memoryOf(0)}, end);
@@ -97,8 +97,14 @@ void PlanRun::runStages(Walk walk, size_t end) {
   while (walk.stage < end) {
     const StageInterface &stage = plan.sequence[walk.stage];
     if (stage.kind == StageInterface::Kind::Product) {
-      multiply(walk, plan.products[stage.index]);
+      multiply(walk, stage);
       ++walk.stage;
+      continue;
+    }
+    if (stage.kind == StageInterface::Kind::Call) {
+      const size_t callsEnd = callsEndFrom(walk.stage);
+      runCalls(walk, callsEnd);
+      walk.stage = callsEnd;
       continue;
     }
     if (stage.isPrologue()) {

@@ -89,11 +89,12 @@ void PlanRun::runRanges(const Traversal &traversal, size_t position, const upd_r
     const upd_range range{start, std::min(start + leaf, end)};
     for (uint32_t sweep = traversal.firstSweep; sweep < traversal.firstSweep + traversal.sweeps;
          ++sweep)
-      functions.sweeps[sweep](prologueRows.data(list[position].row),
-                              streams.data() + position * streamCount, count == 1 ? &range : ranges,
-                              static_cast<int64_t>(count),
-                              slotsFor(traversal, sweep, position, start),
-                              sitesOf(traversal.domain.getKey().matrices, position));
+      if (isNeeded(position, sweepConditions[sweep]))
+        functions.sweeps[sweep](prologueRows.data(list[position].row),
+                                streams.data() + position * streamCount,
+                                count == 1 ? &range : ranges, static_cast<int64_t>(count),
+                                slotsFor(traversal, sweep, position, start),
+                                sitesOf(traversal.domain.getKey().matrices, position));
     start = range.end;
   } while (start < end);
 }
@@ -150,9 +151,14 @@ void PlanRun::fillRowStates(const Step &step) const {
     return;
   for (size_t i = 0; i < streamCount; ++i) {
     const auto [kind, dtype, over, state, scales] = plan.streams[i];
-    const bool isFactor = std::any_of(
-        plan.products.begin(), plan.products.end(),
-        [&](const ProductInterface &product) { return product.lhs == i || product.rhs == i; });
+    const bool isFactor =
+        std::any_of(plan.products.begin(), plan.products.end(),
+                    [&](const ProductInterface &product) {
+                      return product.lhs == i || product.rhs == i;
+                    }) ||
+        std::any_of(plan.calls.begin(), plan.calls.end(), [&](const CallInterface &call) {
+          return std::find(call.operands.begin(), call.operands.end(), i) != call.operands.end();
+        });
     if (state == StreamInterface::none || (over == Extent::Element && !isFactor))
       continue;
     for (size_t position = 0; position < list.size(); ++position) {

@@ -20,7 +20,7 @@ void PrologueRows::FreeMemory::operator()(void *memory) const { std::free(memory
 PrologueRows::PrologueRows(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
     : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
       functions(kernels->plans[planIndex]), scalarCount(plan.scalarStates.size()), reducedCount(0),
-      perTensor(false) {
+      isSingle(kernels->interface.compute == UPD_F32), perTensor(false) {
   Difference difference = Difference::None;
   for (const StageInterface &stage : plan.sequence) {
     perTensor |= stage.byTensor;

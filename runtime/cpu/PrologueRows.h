@@ -50,6 +50,12 @@ public:
            (difference == Difference::Keys && keys[a] == keys[b]);
   }
   const char *data(uint32_t row) const { return memory.get() + row * rowBytes; }
+  /// Whether the flag at a position of a row is set.
+  bool isSet(uint32_t row, uint32_t position) const {
+    const char *values = data(row);
+    return isSingle ? reinterpret_cast<const float *>(values)[position] != 0
+                    : reinterpret_cast<const double *>(values)[position] != 0;
+  }
 
   /// Sets the memory of a row's scalar state, whose number in the plan is `scalar`. Null if it
   /// doesn't exist yet.
@@ -104,6 +110,7 @@ private:
   size_t scalarCount;
   size_t reducedCount;
   size_t rowBytes;
+  bool isSingle; // values of a row are f32, else f64
   bool perTensor;
   std::vector<Difference> differences; // at the beginning of each stage
 

@@ -12,6 +12,8 @@ using namespace updraft::runtime;
 std::string updraft::runtime::rowsRefusal(const RuleInterface &rule, const PlanInterface &plan) {
   if (!plan.products.empty())
     return "it multiplies whole matrices";
+  if (!plan.calls.empty())
+    return "it has functions of whole matrices";
   for (const SweepInterface &sweep : plan.sweeps) {
     for (const ReductionInterface &reduction : sweep.reductions)
       switch (reduction.over) {

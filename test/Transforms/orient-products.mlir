@@ -163,3 +163,117 @@ updraft.variants vectors {} matrices {
     updraft.next %y : f32
   }
 }
+
+// -----
+
+// Arithmetic needs the transpose of a state, so it is made in memory. A product reads the state.
+// CHECK-LABEL: updraft.rule @Turned
+// CHECK:         %[[MADE:.*]] = updraft.apply transpose(%q) : (f32) -> f32
+// CHECK-NEXT:    %[[READ:.*]] = updraft.transpose %q : f32
+// CHECK-NEXT:    %[[S:.*]] = arith.subf %[[MADE]], %q : f32
+// CHECK-NEXT:    %[[Y:.*]] = updraft.product %[[READ]], %grad : f32
+// CHECK-NEXT:    updraft.next %[[Y]], %[[S]] : f32, f32
+updraft.rule @Turned compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %q = updraft.state "q" over rows_by_rows stored f32 initial %zero : f32
+  %t = updraft.transpose %q : f32
+  %s = arith.subf %t, %q : f32
+  %y = updraft.product %t, %grad : f32
+  updraft.next %y, %s : f32, f32
+}
+
+// -----
+
+// So is the transpose of a matrix that was computed with values of its rows.
+// CHECK-LABEL: updraft.rule @Scaled
+// CHECK:         %[[A:.*]] = updraft.product %grad, %{{.*}} : f32
+// CHECK:         %[[B:.*]] = arith.mulf %[[A]], %{{.*}} : f32
+// CHECK-NEXT:    %[[BT:.*]] = updraft.apply transpose(%[[B]]) : (f32) -> f32
+// CHECK-NEXT:    %[[S:.*]] = arith.addf %[[A]], %[[BT]] : f32
+// CHECK-NEXT:    updraft.product %[[S]], %grad : f32
+updraft.rule @Scaled compute f32 matrix {
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %t = updraft.transpose %param : f32
+  %a = updraft.product %grad, %t : f32
+  %n = updraft.reduce sum %a over row : f32
+  %r = arith.truncf %n : f64 to f32
+  %b = arith.mulf %a, %r : f32
+  %bt = updraft.transpose %b : f32
+  %s = arith.addf %a, %bt : f32
+  %y = updraft.product %s, %grad : f32
+  updraft.next %y : f32
+}
+
+// -----
+
+// A function reads a transposed matrix from memory. Its result has no other transpose.
+// CHECK-LABEL: updraft.rule @Applied
+// CHECK:         %[[QT:.*]] = updraft.apply transpose(%q)
+// CHECK-NEXT:    %[[E:.*]] = updraft.apply qr(%[[QT]])
+// CHECK-NEXT:    %[[ET:.*]] = updraft.apply transpose(%[[E]])
+// CHECK-NEXT:    %[[S:.*]] = arith.addf %[[E]], %[[ET]]
+// CHECK-NEXT:    updraft.next %param, %[[S]]
+updraft.rule @Applied compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %q = updraft.state "q" over rows_by_rows stored f32 initial %zero : f32
+  %t = updraft.transpose %q : f32
+  %e = updraft.apply qr(%t) : (f32) -> f32
+  %et = updraft.transpose %e : f32
+  %s = arith.addf %e, %et : f32
+  updraft.next %param, %s : f32, f32
+}
+
+// -----
+
+// No transpose is made for a function of a product: the product is computed with its operands
+// exchanged. Nor for one of a symmetric matrix.
+// CHECK-LABEL: updraft.rule @OfProducts
+// CHECK-NOT:     apply transpose
+// CHECK:         %[[AT:.*]] = updraft.product %param, %{{.*}}
+// CHECK-NEXT:    %[[Q:.*]] = updraft.apply qr(%[[AT]])
+// CHECK-NEXT:    %[[B:.*]] = updraft.product symmetric %grad, %{{.*}}
+// CHECK-NEXT:    %[[L:.*]] = updraft.apply cholesky(%[[B]])
+// CHECK-NEXT:    updraft.product %[[Q]], %[[L]]
+updraft.rule @OfProducts compute f32 matrix {
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %pt = updraft.transpose %param : f32
+  %gt = updraft.transpose %grad : f32
+  %a = updraft.product %grad, %pt : f32
+  %at = updraft.transpose %a : f32
+  %q = updraft.apply qr(%at) : (f32) -> f32
+  %b = updraft.product %grad, %gt : f32
+  %bt = updraft.transpose %b : f32
+  %l = updraft.apply cholesky(%bt) : (f32) -> f32
+  %ql = updraft.product %q, %l : f32
+  %y = updraft.product %ql, %grad : f32
+  updraft.next %y : f32
+}
+
+// -----
+
+// A function of a product stays as it is where the rule computes with the transposed parameter.
+// CHECK-LABEL: updraft.rule @OfTall
+// CHECK:         %[[QT:.*]] = updraft.transpose %q
+// CHECK:         %[[P:.*]] = updraft.product %grad, %[[QT]]
+// CHECK:         %[[S:.*]] = updraft.apply solve_lower(%q, %q)
+// CHECK:         %[[ST:.*]] = updraft.transpose %[[S]]
+// CHECK:         %[[U:.*]] = updraft.product %[[P]], %[[ST]]
+// CHECK:         updraft.next %[[U]], %q
+updraft.rule @OfTall compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %q = updraft.state "q" over columns_by_columns stored f32 initial %zero : f32
+  %x = updraft.transpose %grad : f32
+  %p = updraft.product %q, %x : f32
+  %s = updraft.apply solve_lower(%q, %q) : (f32, f32) -> f32
+  %u = updraft.product %s, %p : f32
+  %ut = updraft.transpose %u : f32
+  updraft.next %ut, %q : f32, f32
+}

@@ -69,6 +69,10 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"adamuon", "adamuon", {}, "", ""},
       {"scion", "scion", {}, "", ""},
       {"polargrad", "polargrad", {}, "", ""},
+      {"soap", "soap", {}, "", ""},
+      {"shampoo", "shampoo", {}, "", ""},
+      {"kl-shampoo", "kl_shampoo", {}, "", ""},
+      {"psgd-pro", "psgd_pro", {}, "", ""},
       {"sophia", "sophia", {}, "", ""}};
   return optimizers;
 }

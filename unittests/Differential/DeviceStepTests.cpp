@@ -53,7 +53,7 @@ TEST_P(DeviceSteps, HaveTheBitsOfTheCPU) {
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceSteps,
                          testing::Combine(testing::ValuesIn(SteppedOn::names()),
-                                          testing::ValuesIn(ruleFiles())),
+                                          testing::ValuesIn(deviceRuleFiles())),
                          [](const auto &info) {
                            return std::get<0>(info.param) + ("_" + std::get<1>(info.param));
                          });

@@ -2,6 +2,8 @@
 
 #include "RuleTable.h"
 
+#include "Sides.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -171,6 +173,22 @@ const std::vector<RuleEntry> &table() {
          "norm=ColNorm", "norm=ColNorm normalized=true transposed=true", "norm=RowNorm",
          "norm=BiasRMS maximize=true"}},
        {{2, "lr", 0.02}, {3, "momentum", 0.1}, {4, "scale", 3}}},
+      {"soap",
+       {{"precondition_frequency=2", "precondition_frequency=1 shampoo_beta=0.8",
+         "precondition_frequency=3 normalize_grads=true correct_bias=false maximize=true"}},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "shampoo_beta", 0.5}, {5, "eps", 1e-4}}},
+      {"shampoo",
+       {{"beta2=1", "precondition_frequency=2 grafting=none beta2=0.9",
+         "root_inverse=coupled_newton max_iterations=4 epsilon=0.01",
+         "precondition_frequency=2 use_bias_correction=false maximize=true"}},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "beta2", 0.5}, {5, "weight_decay", 0.05}}},
+      {"kl_shampoo",
+       {{"precondition_frequency=2", "precondition_frequency=1 using_clamping=false",
+         "precondition_frequency=3 normalize_grads=true max_clamp_value=2 maximize=true"}},
+       {{2, "lr", 0.02}, {3, "beta1", 0.8}, {4, "shampoo_beta", 0.5}, {5, "eps", 1e-4}}},
+      {"psgd_pro",
+       {{"momentum=0.9", "max_update_rms=0.5 maximize=true"}},
+       {{2, "lr", 0.02}, {3, "momentum", 0.5}, {4, "precond_lr", 0.5}, {5, "max_update_rms", 0.1}}},
       {"prodigy",
        {{"d0=1e-6", "d0=1e-2"}, weightDecay, maximize},
        {{2, "lr", 0.5}, {3, "beta1", 0.8}, {4, "growth_rate", 1.5}, {5, "d_coef", 0.5}}},
@@ -189,6 +207,23 @@ std::vector<std::string> updraft::differential::ruleFiles() {
       files.push_back(entry.path().stem());
   llvm::sort(files);
   return files;
+}
+
+std::vector<std::string> updraft::differential::deviceRuleFiles() {
+  static const std::vector<std::string> without = [] {
+    std::vector<std::string> files = ruleFiles();
+    llvm::erase_if(files, [](const std::string &file) {
+      // The tests of a rule with an error report it.
+      return llvm::expectedToOptional(hasMatrixFunctions(RuleVariant{file, {}, {}}.instantiate({})))
+          .value_or(false);
+    });
+    return files;
+  }();
+  return without;
+}
+
+std::vector<std::string> updraft::differential::usualRuleFiles() {
+  return usualTarget() == "host" ? ruleFiles() : deviceRuleFiles();
 }
 
 std::string RuleVariant::name() const {
@@ -215,7 +250,7 @@ RuleCase RuleVariant::instantiate(StorageChoice storage) const {
 
 std::vector<RuleVariant> updraft::differential::allVariants() {
   std::vector<RuleVariant> all;
-  for (const std::string &file : ruleFiles())
+  for (const std::string &file : usualRuleFiles())
     llvm::append_range(all, variantsOf(file));
   return all;
 }

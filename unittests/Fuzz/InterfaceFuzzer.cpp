@@ -42,13 +42,16 @@ void checkPlan(const RuleInterface &interface, const PlanInterface &plan) {
     check(state < interface.states.size(), "has a scalar state that does not exist");
   std::set<std::pair<StageInterface::Kind, uint32_t>> stages;
   for (const StageInterface &stage : plan.sequence) {
-    check(stage.index < (stage.isSweep()      ? plan.sweeps.size()
-                         : stage.isPrologue() ? plan.prologues
-                                              : plan.products.size()),
+    check(stage.index < (stage.isSweep()                            ? plan.sweeps.size()
+                         : stage.isPrologue()                       ? plan.prologues
+                         : stage.kind == StageInterface::Kind::Call ? plan.calls.size()
+                                                                    : plan.products.size()),
           "runs a stage that does not exist");
+    check(stage.condition < plan.rowScalars, "has a condition that does not exist");
     check(stages.insert({stage.kind, stage.index}).second, "runs a stage twice");
   }
-  check(stages.size() == plan.sweeps.size() + plan.prologues + plan.products.size(),
+  check(stages.size() ==
+            plan.sweeps.size() + plan.prologues + plan.products.size() + plan.calls.size(),
         "leaves a stage out");
   plan.groupReductions();
 }

@@ -233,11 +233,43 @@ TEST(Descriptor, RefusesOtherMembersOfAProduct) {
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= UPD_PROLOGUE_BY_TENSOR; })),
             members);
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= 16; })), members);
-  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.kind = upd_stage_kind(3); })),
-            "unknown kind of a stage 3, expected 0 to 2");
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.kind = upd_stage_kind(4); })),
+            "unknown kind of a stage 4, expected 0 to 3");
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.function = UPD_FUNCTION_SORT_ROWS; })),
+            "a stage that is not a call has a function");
   EXPECT_NE(problemOf(withProduct([](Stage &stage) { stage.kind = UPD_STAGE_SWEEP; })), "");
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.kind = UPD_STAGE_PROLOGUE; })),
             "unknown flags of a stage 12, expected 0 to 1");
+}
+
+TEST(Descriptor, RefusesOtherMembersOfACall) {
+  using Stage = upd_stage_record;
+  // The left operand alone is that of a transpose.
+  const auto withCall = [](auto change) {
+    return withProduct([&](Stage &stage) {
+      stage.kind = UPD_STAGE_CALL;
+      stage.flags = 0;
+      stage.function = UPD_FUNCTION_SOLVE_LOWER;
+      change(stage);
+    });
+  };
+  const std::string members =
+      "a call of `solve_lower` has other members than its operands and a result";
+  EXPECT_EQ(problemOf(withCall([](Stage &) {})),
+            "a call of `solve_lower` takes an element and an element and makes rows x rows");
+  EXPECT_EQ(problemOf(withCall([](Stage &stage) { stage.reads.count = 1; })), members);
+  EXPECT_EQ(problemOf(withCall([](Stage &stage) { stage.makes.count = 0; })), members);
+  EXPECT_EQ(problemOf(withCall([](Stage &stage) { stage.flags = 1; })), members);
+  EXPECT_EQ(problemOf(withCall([](Stage &stage) { stage.reductions.count = 1; })), members);
+  EXPECT_EQ(problemOf(withCall([](Stage &stage) { stage.loop = UPD_LOOP_BATCH; })), members);
+  EXPECT_EQ(problemOf(withCall([](Stage &stage) { stage.function = upd_matrix_function(9); })),
+            "unknown function of a call 9, expected 0 to 8");
+}
+
+TEST(Descriptor, RefusesAConditionBeyondTheRow) {
+  EXPECT_EQ(
+      problemOf(withProduct([](upd_stage_record &stage) { stage.condition = 1000; })).substr(0, 38),
+      "a stage has the condition 1000 of a ro");
 }
 
 TEST(Descriptor, RefusesUnknownFlagsOfPlans) {

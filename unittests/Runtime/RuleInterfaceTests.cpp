@@ -109,6 +109,28 @@ RuleInterface products() {
   return rule;
 }
 
+/// As `products`, with the eigenvectors of the Gram matrix and a sort by its eigenvalues, in steps
+/// where a flag is set.
+RuleInterface calls() {
+  RuleInterface rule = products();
+  PlanInterface &wide = rule.plans.back();
+  wide.rowScalars = 2;
+  const auto first = static_cast<uint32_t>(wide.streams.size());
+  wide.streams.insert(wide.streams.end(), {{Kind::Temporary, UPD_F32, Extent::RowsByRows},
+                                           {Kind::Temporary, UPD_F32, Extent::Row},
+                                           {Kind::Temporary, UPD_F32, Extent::RowsByRows}});
+  wide.calls = {{MatrixFunction::Eigenvectors, {2}, first},
+                {MatrixFunction::Eigenvalues, {2}, first + 1},
+                {MatrixFunction::SortColumns, {first, first + 1}, first + 2}};
+  wide.prologues = 1;
+  wide.sequence.insert(wide.sequence.begin(), StageInterface::prologue(0));
+  for (uint32_t i = 0; i < 3; ++i) {
+    wide.sequence.push_back(StageInterface::call(i));
+    wide.sequence.back().condition = i == 0 ? 0 : 1;
+  }
+  return rule;
+}
+
 RuleInterface readBack(const RuleInterface &rule) {
   RuleInterface result;
   Status status = RuleInterface::read(rule.write(), result);
@@ -203,6 +225,26 @@ TEST(RuleInterface, HoldsProductsAndShapes) {
   EXPECT_EQ(wide.sequence[0].kind, StageInterface::Kind::Product);
   EXPECT_TRUE(wide.sequence[1].isSweep());
   EXPECT_EQ(wide.sequence[3].index, 2u);
+}
+
+TEST(RuleInterface, HoldsCallsAndConditions) {
+  const RuleInterface rule = readBack(calls());
+  const PlanInterface &wide = rule.plans[2];
+  EXPECT_TRUE(wide.needsLapack());
+  EXPECT_TRUE(wide.hasWholeMatrices());
+  EXPECT_FALSE(rule.plans[1].needsLapack());
+  ASSERT_EQ(wide.calls.size(), 3u);
+  EXPECT_EQ(wide.calls[2].function, MatrixFunction::SortColumns);
+  EXPECT_EQ(wide.calls[2].operands, (std::vector<uint32_t>{6, 7}));
+  EXPECT_EQ(wide.calls[2].result, 8u);
+  ASSERT_EQ(wide.sequence.size(), 9u);
+  EXPECT_EQ(wide.sequence[6].kind, StageInterface::Kind::Call);
+  EXPECT_EQ(wide.sequence[6].condition, 0u);
+  EXPECT_EQ(wide.sequence[7].condition, 1u);
+  EXPECT_NE(rule.json().find(R"({"call":2,"function":"sort_columns","operands":[6,7],"result":8,)"
+                             R"("condition":1})"),
+            std::string::npos)
+      << rule.json();
 }
 
 TEST(RuleInterface, HasAPlanForEachShape) {
@@ -458,6 +500,25 @@ TEST(RuleInterface, RefusesInvalidProducts) {
   EXPECT_PROBLEM(
       products, plan.sweeps[0].makes = {4},
       "`makes` of a matrix sweep over rows x rows has stream 4, which is over an element");
+}
+
+TEST(RuleInterface, RefusesInvalidCalls) {
+  EXPECT_PROBLEM(calls, plan.calls[0].operands[0] = 9,
+                 "a call of `eigenvectors` has stream 9 of 9");
+  EXPECT_PROBLEM(calls, plan.calls[1].operands[0] = 1,
+                 "a call of `eigenvalues` has stream 1 of `bf16`, expected `f32`");
+  EXPECT_PROBLEM(calls, plan.streams[7].over = Extent::Column,
+                 "a call of `eigenvalues` takes rows x rows and makes a column");
+  EXPECT_PROBLEM(calls, plan.calls[0].operands[0] = 0,
+                 "a call of `eigenvectors` takes an element and makes rows x rows");
+  EXPECT_PROBLEM(calls, plan.calls[2].operands = (std::vector<uint32_t>{6, 2}),
+                 "a call of `sort_columns` takes rows x rows and rows x rows and makes rows x "
+                 "rows");
+  EXPECT_PROBLEM(calls, plan.calls[2].result = 6,
+                 "the result of a call of `sort_columns` is stream 6, expected a temporary that is "
+                 "no operand");
+  EXPECT_PROBLEM(calls, plan.sequence.back().condition = 2,
+                 "a stage has the condition 2 of a row of 2 scalars");
 }
 
 TEST(RuleInterface, RefusesPlansThatDoNotCoverEachShapeOnce) {

@@ -2,6 +2,7 @@
 
 #include "Updraft/IR/Extent.h"
 
+#include "Updraft/IR/MatrixFunctions.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -22,6 +23,14 @@ static Extent extentOfResult(Operation &operation, llvm::function_ref<Extent(Val
       .Case(
           [&](ProductOp product) { return productOf(of(product.getLhs()), of(product.getRhs())); })
       .Case([&](TransposeOp transpose) { return transposed(of(transpose.getInput())); })
+      .Case([&](ApplyOp apply) {
+        // Only unverified IR has another number of operands.
+        if (apply.getInputs().size() != operandCount(apply.getFunction()))
+          return Extent::element;
+        return extentOfApplied(
+            apply.getFunction(),
+            llvm::map_to_vector(apply.getInputs(), [&](Value operand) { return of(operand); }));
+      })
       .Default([&](Operation *other) {
         Extent extent = Extent::model;
         for (Value operand : other->getOperands())

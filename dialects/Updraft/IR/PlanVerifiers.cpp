@@ -1,6 +1,7 @@
 //===- PlanVerifiers.cpp - Constraints of a plan ----------------------------------------------===//
 // Each check is marked with the label of its constraint in the operation's description.
 
+#include "Updraft/IR/MatrixFunctions.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "Verification.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -108,7 +109,7 @@ LogicalResult PlanOp::verifyRegions() {
   // plan_c1
   for (Operation &operation : getBody().front())
     if (!isa<HyperOp, StepOp, FirstOp, SizeOp, StreamOp, ScalarOp, InitialOp, ValidateOp,
-             PrologueOp, SweepOp, MultiplyOp, CommitOp>(operation))
+             PrologueOp, SweepOp, MultiplyOp, CallOp, CommitOp>(operation))
       return operation.emitOpError()
              << "cannot be in a plan, must be in a host function or a sweep";
 
@@ -287,6 +288,16 @@ LogicalResult verifyBody(SweepOp sweep) {
 }
 } // namespace
 
+// sweep_c5, multiply_c4, call_c3
+static LogicalResult verifyCondition(Operation *operation, Value condition) {
+  if (!condition || isa_and_present<PrologueOp>(condition.getDefiningOp()))
+    return success();
+  InFlightDiagnostic error = operation->emitOpError()
+                             << "has a condition that is not a result of `updraft.prologue`";
+  error.attachNote(condition.getLoc()) << "it is defined here";
+  return error;
+}
+
 LogicalResult SweepOp::verifyRegions() {
   Block &body = getBody().front();
   Type compute = (*this)->getParentOfType<PlanOp>().getCompute();
@@ -297,7 +308,7 @@ LogicalResult SweepOp::verifyRegions() {
   // sweep_c1
   auto widened = [&](Value stream) {
     Type storage = cast<StreamType>(stream.getType()).getStorage();
-    bool isTemporary = isa_and_present<SweepOp, MultiplyOp>(stream.getDefiningOp());
+    bool isTemporary = isa_and_present<SweepOp, MultiplyOp, CallOp>(stream.getDefiningOp());
     return isTemporary ? storage : compute;
   };
   SmallVector<Type> arguments(getScalars().getTypes());
@@ -337,7 +348,29 @@ LogicalResult SweepOp::verifyRegions() {
     error.attachNote(scalar.getLoc()) << "it is defined here";
     return error;
   }
-  return success();
+  return verifyCondition(*this, getCondition());
+}
+
+LogicalResult CallOp::verify() {
+  auto plan = (*this)->getParentOfType<PlanOp>();
+  // call_c1
+  if (!plan.getMatrix())
+    return emitOpError() << "is in a plan without `matrix`";
+  SmallVector<Extent> operands;
+  for (Value input : getInputs())
+    operands.push_back(overOf(input));
+  for (Value value :
+       llvm::concat<Value>(SmallVector<Value>(getInputs()), SmallVector<Value>{getResult()}))
+    if (cast<StreamType>(value.getType()).getStorage() != plan.getCompute())
+      return emitOpError() << "has a stream of type " << value.getType() << ", must be of "
+                           << plan.getCompute();
+  // call_c2
+  if (std::string problem = problemOfApplied(getFunction(), operands); !problem.empty())
+    return emitOpError() << problem;
+  if (Extent result = extentOfApplied(getFunction(), operands); overOf(getResult()) != result)
+    return emitOpError() << "has a result over `" << stringifyExtent(overOf(getResult()))
+                         << "`, must be over `" << stringifyExtent(result) << "`";
+  return verifyCondition(*this, getCondition());
 }
 
 LogicalResult MultiplyOp::verify() {
@@ -364,7 +397,7 @@ LogicalResult MultiplyOp::verify() {
   if (getSymmetric() && getType().getOver() != transposed(getType().getOver()))
     return emitOpError() << "is `symmetric`, but its result is over `"
                          << stringifyExtent(getType().getOver()) << "`, must be square";
-  return success();
+  return verifyCondition(*this, getCondition());
 }
 
 LogicalResult ScalarOp::verify() {

@@ -2,6 +2,7 @@
 // Each check is marked with the label of its constraint in the operation's description.
 
 #include "Updraft/IR/Extent.h"
+#include "Updraft/IR/MatrixFunctions.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "Verification.h"
 #include "mlir/IR/Matchers.h"
@@ -130,6 +131,20 @@ LogicalResult verifyTranspose(TransposeOp transpose, const ExtentAnalysis &exten
                                  << "`, must be a matrix of values";
 }
 
+LogicalResult verifyApply(ApplyOp apply, const ExtentAnalysis &extents) {
+  // apply_c1
+  for (Value operand : apply.getInputs())
+    if (operand.getType() != apply.getType())
+      return apply.emitOpError() << "has an operand of type " << operand.getType()
+                                 << ", must have the type of the result, " << apply.getType();
+  auto operands =
+      llvm::map_to_vector(apply.getInputs(), [&](Value operand) { return extents.of(operand); });
+  std::string problem = problemOfApplied(apply.getFunction(), operands);
+  if (problem.empty())
+    return success();
+  return apply.emitOpError() << problem;
+}
+
 LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAnalysis &extents,
                               const llvm::StringSet<> &hypers) {
   if (isa<NextOp>(operation))
@@ -147,6 +162,9 @@ LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAna
       return failure();
   if (auto transpose = dyn_cast<TransposeOp>(operation))
     if (failed(verifyTranspose(transpose, extents)))
+      return failure();
+  if (auto apply = dyn_cast<ApplyOp>(operation))
+    if (failed(verifyApply(apply, extents)))
       return failure();
   Extent extent = extents.of(&operation);
   // rule_c6

@@ -85,6 +85,16 @@ def Updraft_ReductionKindAttr : EnumAttr<Updraft_Dialect, Updraft_ReductionKind,
   let assemblyFormat = "$value";
 }
 
+// The values are those of upd_matrix_function (updraft-c/descriptor.h), which defines the functions.
+def Updraft_MatrixFunction : Updraft_Enum<"MatrixFunction", "a function of whole matrices", [
+    I32EnumAttrCase<"qr", 0>, I32EnumAttrCase<"cholesky", 1>, I32EnumAttrCase<"eigenvectors", 2>,
+    I32EnumAttrCase<"eigenvalues", 3>, I32EnumAttrCase<"solve_lower", 4>,
+    I32EnumAttrCase<"solve_upper", 5>, I32EnumAttrCase<"sort_rows", 6>,
+    I32EnumAttrCase<"sort_columns", 7>, I32EnumAttrCase<"transpose", 8>]>;
+def Updraft_MatrixFunctionAttr : EnumAttr<Updraft_Dialect, Updraft_MatrixFunction, "function"> {
+  let assemblyFormat = "$value";
+}
+
 def Updraft_Quantisation : Updraft_Enum<"Quantisation", "how a code of a block stands for a value", [
     I32EnumAttrCase<"linear", 0>, I32EnumAttrCase<"companded", 1>]>;
 

@@ -13,6 +13,8 @@ using namespace updraft;
 
 bool PlanOp::multiplies() { return !getBody().getOps<MultiplyOp>().empty(); }
 
+bool PlanOp::hasWholeMatrices() { return multiplies() || !getBody().getOps<CallOp>().empty(); }
+
 bool PlanOp::hasSquareMatrices() {
   return llvm::any_of(getBody().getOps<StreamOp>(),
                       [](StreamOp stream) { return isSquareExtent(stream.getType().getOver()); }) ||

@@ -14,7 +14,12 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
   let description = [{
     A plan has the interface of the rule (`updraft.hyper`, `updraft.stream` and `updraft.scalar`, in
     the order of the kernel's arguments), its host functions (`updraft.initial`, `updraft.validate`,
-    `updraft.prologue`), its sweeps over data and its products, in execution order.
+    `updraft.prologue`), its sweeps over data, its products and its calls of functions of matrices,
+    in execution order.
+
+    Sweeps, products and calls may have a condition: `when(%c)`. If it is false, nothing that the
+    step keeps depends on the results, and the operation changes no stream. A target may then leave
+    it out.
 
     The first stream is `param`, the second `grad`. The states follow in the order of declaration,
     each a stream or a scalar. If the rule changes nothing, the plan has no sweep. A plan with
@@ -24,8 +29,8 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
 
     Constraints:
     - `plan_c1`: the body has only `updraft.hyper`, `updraft.step`, `updraft.first`, `updraft.size`,
-      `updraft.stream`, `updraft.scalar`, host functions, sweeps, `updraft.multiply` and
-      `updraft.commit`.
+      `updraft.stream`, `updraft.scalar`, host functions, sweeps, `updraft.multiply`,
+      `updraft.call` and `updraft.commit`.
     - `plan_c2`: the first two streams are `param` and `grad`; names of streams and scalars are
       unique, and so are names of hyperparameters.
     - `plan_c3`: there are exactly one `updraft.initial` and one `updraft.validate`, and at most one
@@ -71,6 +76,8 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
   let extraClassDeclaration = [{
     /// Whether the plan has products.
     bool multiplies();
+    /// Whether the plan has products or calls of functions of matrices.
+    bool hasWholeMatrices();
     /// Whether the plan has states of square matrices or sweeps over them.
     bool hasSquareMatrices();
   }];
@@ -256,7 +263,8 @@ def Updraft_SweepOp : Updraft_Op<"sweep", [
     - `sweep_c4`: every operation of the body is from `arith` or `math`, or is `updraft.random` in a
       sweep over elements, or `updraft.identity` in one over its square matrices; its values are of a
       floating-point or an integer type.
-    - `sweep_c5`: the scalars are results of prologues, of the compute type or i1.
+    - `sweep_c5`: the scalars are results of prologues, of the compute type or i1, and so is the
+      condition.
     - `sweep_c6`: the extent is one that streams may have. Streams written have it, and streams read
       have one within it.
     - `sweep_c7`: results match the reductions, which are over smaller extents than the sweep, and the
@@ -286,10 +294,12 @@ def Updraft_SweepOp : Updraft_Op<"sweep", [
   let arguments = (ins DefaultValuedAttr<Updraft_ExtentAttr, "::updraft::Extent::element">:$over,
                        Variadic<Updraft_Scalar>:$scalars, Variadic<Updraft_StreamType>:$reads,
                        Variadic<Updraft_StreamType>:$writes,
-                       DefaultValuedAttr<Updraft_Reductions, "{}">:$reductions);
+                       DefaultValuedAttr<Updraft_Reductions, "{}">:$reductions,
+                       Optional<I1>:$condition);
   let results = (outs Variadic<Updraft_SweepResult>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
+    (`when` `(` $condition^ `)`)?
     (`over` `` $over^)?
     (`scalars` `(` $scalars^ `:` type($scalars) `)`)?
     (`reads` `(` $reads^ `:` type($reads) `)`)?
@@ -327,6 +337,7 @@ def Updraft_MultiplyOp : Updraft_Op<"multiply", [HasParent<"PlanOp">]> {
     - `multiply_c2`: there are as many columns of `lhs` as rows of `rhs`, and the result has the rows
       of `lhs` and the columns of `rhs`.
     - `multiply_c3`: the result of a `symmetric` product is square.
+    - `multiply_c4`: the condition is a result of a prologue.
 
     ```mlir
     %gram = updraft.multiply symmetric %x, %x transposed
@@ -336,12 +347,42 @@ def Updraft_MultiplyOp : Updraft_Op<"multiply", [HasParent<"PlanOp">]> {
     ```
   }];
   let arguments = (ins UnitAttr:$symmetric, Updraft_StreamType:$lhs, UnitAttr:$lhs_transposed,
-                       Updraft_StreamType:$rhs, UnitAttr:$rhs_transposed);
+                       Updraft_StreamType:$rhs, UnitAttr:$rhs_transposed,
+                       Optional<I1>:$condition);
   let results = (outs Updraft_StreamType:$result);
   let assemblyFormat = [{
-    (`symmetric` $symmetric^)? $lhs (`transposed` $lhs_transposed^)? `,`
+    (`when` `(` $condition^ `)`)? (`symmetric` $symmetric^)? $lhs (`transposed` $lhs_transposed^)? `,`
     $rhs (`transposed` $rhs_transposed^)? attr-dict
     `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Updraft_CallOp : Updraft_Op<"call", [HasParent<"PlanOp">, AttrSizedOperandSegments]> {
+  let summary = "a call of a function of matrices in memory";
+  let description = [{
+    Computes all values of `updraft.apply`. The result is a temporary, which is not in the memory of
+    an operand.
+
+    Constraints:
+    - `call_c1`: the plan has `matrix`. The operands and the result are streams in its compute type.
+    - `call_c2`: the operands have the extents that the function takes, and the result has that of
+      its values; see `updraft.apply`.
+    - `call_c3`: the condition is a result of a prologue.
+
+    ```mlir
+    %gram = updraft.multiply symmetric %x, %x transposed
+        : !updraft.stream<f32>, !updraft.stream<f32> -> !updraft.stream<f32, rows_by_rows>
+    %l = updraft.call eigenvalues(%gram)
+        : (!updraft.stream<f32, rows_by_rows>) -> !updraft.stream<f32, row>
+    ```
+  }];
+  let arguments = (ins Updraft_MatrixFunctionAttr:$function, Variadic<Updraft_StreamType>:$inputs,
+                       Optional<I1>:$condition);
+  let results = (outs Updraft_StreamType:$result);
+  let assemblyFormat = [{
+    (`when` `(` $condition^ `)`)? `` $function `(` $inputs `)` attr-dict
+    `:` functional-type($inputs, $result)
   }];
   let hasVerifier = 1;
 }

@@ -380,6 +380,49 @@ def Updraft_IdentityOp : Updraft_Op<"identity", [ParentOneOf<["RuleOp", "SweepOp
   let hasVerifier = 1;
 }
 
+def Updraft_ApplyOp : Updraft_Op<"apply", [HasParent<"RuleOp">, Pure]> {
+  let summary = "an element of a function of whole matrices";
+  let description = [{
+    Each batch has a call of its own. The functions are:
+
+    - `qr(a)`: the orthogonal factor Q of a = Q R, where R has no negative diagonal element
+    - `cholesky(a)`: the lower triangular l with a = l l^T; reads the lower triangle of a
+    - `eigenvectors(a)`: the eigenvectors of a symmetric matrix, as columns, in ascending order of
+      their eigenvalues; the largest element of each, the first of several, is positive. Reads the
+      lower triangle.
+    - `eigenvalues(a)`: the eigenvalues in ascending order, over rows or columns
+    - `solve_lower(l, b)`, `solve_upper(u, b)`: x with l x = b, where the other triangle of l counts
+      as 0
+    - `sort_rows(a, d)`, `sort_columns(a, d)`: the rows or columns of a in descending order of d,
+      which has a value for each of them; equal ones keep their order, and NaN comes last
+    - `transpose(a)`: the transpose in memory of its own. `updraft-orient-products` adds it where
+      arithmetic needs a transpose.
+
+    The first six are computed by LAPACK. Their bits depend on the library. An operand that isn't
+    finite, or a factorization that doesn't exist, gives NaN.
+
+    Constraints:
+    - `apply_c1`: the solvers and the sorts have two operands, the others one. They have the type of
+      the result.
+    - `apply_c2`: the first operand is a matrix of values as it lies in memory: over `element`,
+      `rows_by_rows` or `columns_by_columns`. Only the sorts take one over `element`.
+    - `apply_c3`: the second operand of a solver is a matrix with as many rows as the first.
+    - `apply_c4`: the second operand of `sort_rows` is over what the first has down its rows, that
+      of `sort_columns` over what it has along its columns: `row` or `column`.
+
+    ```mlir
+    %t = updraft.transpose %x : f32
+    %gram = updraft.product symmetric %x, %t : f32
+    %q = updraft.apply eigenvectors(%gram) : (f32) -> f32
+    ```
+  }];
+  let arguments = (ins Updraft_MatrixFunctionAttr:$function, Variadic<Updraft_Compute>:$inputs);
+  let results = (outs Updraft_Compute:$result);
+  let assemblyFormat = [{
+    `` $function `(` $inputs `)` attr-dict `:` functional-type($inputs, $result)
+  }];
+}
+
 def Updraft_RequireOp : Updraft_Op<"require", [HasParent<"RuleOp">]> {
   let summary = "a condition on the hyperparameters";
   let description = [{

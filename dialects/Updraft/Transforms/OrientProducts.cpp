@@ -1,7 +1,7 @@
 //===- OrientProducts.cpp - Matrices as the parameter lies in memory --------------------------===//
 // A rule may compute with the transpose of the parameter. This pass rewrites such values to their
 // transposes, which are matrices of rows and columns again. The transposes that remain are operands
-// of products, which read a transposed matrix at no cost.
+// of products, which read a transposed matrix at no cost, or are made in memory.
 
 #include "Updraft/IR/Extent.h"
 #include "Updraft/IR/Products.h"
@@ -22,7 +22,7 @@ class Orienter {
 public:
   explicit Orienter(RuleOp rule) : rule(rule), builder(rule.getContext()) {}
 
-  FailureOr<unsigned> run();
+  unsigned run();
 
 private:
   Value transposeOf(Value value);
@@ -40,7 +40,7 @@ private:
 /// Marks symmetric products. Then rewrites transposes of values that go down the parameter's
 /// columns, and operands of products that do. Returns the number of transposes that the rule no
 /// longer has.
-FailureOr<unsigned> Orienter::run() {
+unsigned Orienter::run() {
   Block &body = rule.getBody().front();
   auto count = [&] {
     auto all = body.getOps<TransposeOp>();
@@ -63,11 +63,15 @@ FailureOr<unsigned> Orienter::run() {
     auto transpose = dyn_cast<TransposeOp>(operation);
     if (!transpose)
       continue;
-    bool isSquare = isInArithmetic(transpose);
-    if (isSquare && !hasTranspose(transpose.getInput()))
-      return transpose.emitError()
-             << "the transpose of a square matrix that was computed from a square state, or with "
-                "values of its rows or columns, can only be multiplied by a matrix";
+    const bool isSquare = isInArithmetic(transpose);
+    if (isSquare && !hasTranspose(transpose.getInput())) {
+      builder.setInsertionPoint(transpose);
+      auto made = ApplyOp::create(builder, transpose.getLoc(), transpose.getType(),
+                                  MatrixFunction::transpose, transpose.getInput());
+      transpose.getResult().replaceUsesWithIf(
+          made, [](OpOperand &use) { return !isa<ProductOp>(use.getOwner()); });
+      continue;
+    }
     if (!isSquare && of(transpose.getInput()) != Extent::transposed &&
         !isSymmetric(transpose.getInput()))
       continue;
@@ -83,7 +87,7 @@ FailureOr<unsigned> Orienter::run() {
   return before > after ? before - after : 0;
 }
 
-/// Whether arithmetic needs the transpose of a square matrix, which it can't read from memory.
+/// Whether anything but products needs the transpose of a square matrix.
 bool Orienter::isInArithmetic(TransposeOp transpose) {
   Extent extent = of(transpose.getInput());
   return extent == transposed(extent) && !isSymmetric(transpose.getInput()) &&
@@ -100,7 +104,7 @@ bool Orienter::hasTranspose(Value square) {
     Extent extent = of(value);
     if (isWithin(extent, Extent::batch) || !seen.insert(value).second)
       continue;
-    if (!isMatrixExtent(extent) || isa<StateOp>(value.getDefiningOp()))
+    if (!isMatrixExtent(extent) || isa<StateOp, ApplyOp>(value.getDefiningOp()))
       return false;
     if (!isa<ProductOp, TransposeOp>(value.getDefiningOp()) && !isSymmetric(value))
       llvm::append_range(open, value.getDefiningOp()->getOperands());
@@ -109,30 +113,31 @@ bool Orienter::hasTranspose(Value square) {
 }
 
 /// Returns a value that is the transpose of `value`. It is an operation `updraft.transpose` only if
-/// `value` is in memory as it is: an input or a product.
+/// `value` is in memory as it is: an input, a product or a function of matrices.
 Value Orienter::transposeOf(Value value) {
   Value &known = transposes[value];
   if (known)
     return known;
   Operation *operation = value.getDefiningOp();
-  Value result =
-      TypeSwitch<Operation *, Value>(operation)
-          .Case([&](TransposeOp transpose) { return transpose.getInput(); })
-          .Case([&](ProductOp product) -> Value {
-            if (isSymmetric(value))
-              return value;
-            // Factors commute in a fused multiply-add, so the bits are the same.
-            Value lhs = makeTranspose(product.getRhs()), rhs = makeTranspose(product.getLhs());
-            builder.setInsertionPoint(product);
-            return ProductOp::create(builder, product.getLoc(), product.getType(),
-                                     product.getSymmetricAttr(), lhs, rhs);
-          })
-          .Case<ParamOp, GradOp, StateOp, RandomOp>([&](auto) { return makeTranspose(value); })
-          .Default([&](Operation *other) -> Value {
-            if (isWithin(of(value), Extent::batch) || isSymmetric(value))
-              return value;
-            return transposeElementwise(*other);
-          });
+  Value result = TypeSwitch<Operation *, Value>(operation)
+                     .Case([&](TransposeOp transpose) { return transpose.getInput(); })
+                     .Case([&](ProductOp product) -> Value {
+                       if (isSymmetric(value))
+                         return value;
+                       // Factors commute in a fused multiply-add, so the bits are the same.
+                       Value lhs = makeTranspose(product.getRhs()),
+                             rhs = makeTranspose(product.getLhs());
+                       builder.setInsertionPoint(product);
+                       return ProductOp::create(builder, product.getLoc(), product.getType(),
+                                                product.getSymmetricAttr(), lhs, rhs);
+                     })
+                     .Case<ParamOp, GradOp, StateOp, RandomOp, ApplyOp>(
+                         [&](auto) { return makeTranspose(value); })
+                     .Default([&](Operation *other) -> Value {
+                       if (isWithin(of(value), Extent::batch) || isSymmetric(value))
+                         return value;
+                       return transposeElementwise(*other);
+                     });
   return transposes[value] = result;
 }
 
@@ -159,10 +164,7 @@ struct OrientProductsPass : impl::OrientProductsPassBase<OrientProductsPass> {
       if (rule.getBody().getOps<ProductOp>().empty() &&
           rule.getBody().getOps<TransposeOp>().empty())
         continue;
-      FailureOr<unsigned> removed = Orienter(rule).run();
-      if (failed(removed))
-        return signalPassFailure();
-      removedTransposes += *removed;
+      removedTransposes += Orienter(rule).run();
     }
   }
 };

@@ -5,6 +5,7 @@
 
 #include "Updraft/IR/Extent.h"
 #include "Updraft/IR/UpdraftOps.h"
+#include "Updraft/Transforms/Conditions.h"
 #include "Updraft/Transforms/Passes.h"
 #include "Updraft/Transforms/SharedReductions.h"
 #include "Updraft/Transforms/Slice.h"
@@ -13,6 +14,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -29,7 +32,7 @@ public:
   Scheduler(RuleOp rule, OpBuilder &builder)
       : rule(rule), builder(builder), extents(rule), stages(rule, extents),
         stores(chooseStores(rule, stages, extents)),
-        sweeps(draftSweeps(rule, extents, stages, stores)),
+        sweeps(draftSweeps(rule, extents, stages, stores)), conditions(rule, extents, stages),
         next(cast<NextOp>(rule.getBody().front().getTerminator())) {}
 
   /// Creates the plan before the rule. Returns null after emitting an error if a value cannot enter
@@ -44,8 +47,9 @@ private:
   void createInitial();
   void createValidate();
   LogicalResult createPrologue(unsigned stage);
-  void createProduct(ProductOp product);
-  LogicalResult createSweep(const SweepDraft &draft);
+  void chooseConditions();
+  void createWholeMatrix(Operation &operation);
+  LogicalResult createSweep(const SweepDraft &draft, Value condition);
   void createCommit();
 
   Slice sliceScalars(ValueRange roots) const;
@@ -57,7 +61,12 @@ private:
   StageAnalysis stages;
   SmallVector<EarlyStore> stores;
   std::vector<SweepDraft> sweeps;
+  Conditions conditions;
   NextOp next;
+  /// The conditions of sweeps, products and functions, as flags of the rule. Null for those that
+  /// every step needs.
+  SmallVector<Value> sweepConditions;
+  llvm::MapVector<Operation *, Value> conditionOf;
   /// The next scalar states and the skip condition, as results of prologues.
   SmallVector<Value> committed;
   Value skip;
@@ -103,13 +112,14 @@ PlanOp Scheduler::run() {
   createInitial();
   createValidate();
   committed.resize(llvm::range_size(plan.getBody().getOps<ScalarOp>()));
+  chooseConditions();
   auto sweep = sweeps.begin();
   for (unsigned stage = 0; stage < stages.count(); ++stage) {
     LogicalResult made = createPrologue(stage);
-    for (ProductOp product : stages.productsOf(stage))
-      createProduct(product);
+    for (Operation *operation : stages.wholeMatricesOf(stage))
+      createWholeMatrix(*operation);
     for (; succeeded(made) && sweep != sweeps.end() && sweep->stage == stage; ++sweep)
-      made = createSweep(*sweep);
+      made = createSweep(*sweep, sweepConditions[sweep - sweeps.begin()]);
     if (succeeded(made))
       continue;
     plan.erase();
@@ -195,6 +205,13 @@ LogicalResult Scheduler::createPrologue(unsigned stage) {
                << rule.getCompute() << " and i1 can cross into a sweep";
       crossing.insert(input);
     }
+  if (stage == 0) {
+    for (Value condition : sweepConditions)
+      if (condition)
+        crossing.insert(condition);
+    for (auto [operation, condition] : conditionOf)
+      crossing.insert(condition);
+  }
   SmallVector<Value> roots(crossing.getArrayRef());
   SmallVector<Value *> commits;
   unsigned scalar = 0;
@@ -228,22 +245,62 @@ LogicalResult Scheduler::createPrologue(unsigned stage) {
   return success();
 }
 
-void Scheduler::createProduct(ProductOp product) {
-  auto type =
-      StreamType::get(builder.getContext(), product.getType(), extents.of(product.getResult()));
-  auto isTransposed = [&](Value operand) { return operand != readByProduct(operand); };
-  auto streamOf = [&](Value operand) {
-    Value value = readByProduct(operand), converted = convertedInputs.lookupOrNull(value);
-    return converted ? converted : planValues.lookup(value);
-  };
-  planValues.map(product.getResult(),
-                 MultiplyOp::create(builder, product.getLoc(), type, product.getSymmetric(),
-                                    streamOf(product.getLhs()), isTransposed(product.getLhs()),
-                                    streamOf(product.getRhs()), isTransposed(product.getRhs()))
-                     .getResult());
+/// Whether storing a value that was read changes nothing.
+static bool keepsBits(Value current) {
+  Type storage =
+      TypeSwitch<Operation *, Type>(current.getDefiningOp()).Case<ParamOp, StateOp>([](auto input) {
+        return input.getStorage();
+      });
+  return isa<FloatType>(storage);
 }
 
-LogicalResult Scheduler::createSweep(const SweepDraft &draft) {
+// A stage that no step needs unless a flag holds gets the flag as its condition.
+void Scheduler::chooseConditions() {
+  for (unsigned stage = 0; stage < stages.count(); ++stage)
+    for (Operation *operation : stages.wholeMatricesOf(stage))
+      if (auto when = conditions.neededWhen(operation->getResult(0)); !when.empty())
+        conditionOf[operation] = conditions.flagOf(when);
+  for (const SweepDraft &draft : sweeps) {
+    std::optional<Conditions::Conjunction> when;
+    auto include = [&](const Conditions::Conjunction &other) {
+      when = when ? Conditions::either(*when, other) : other;
+    };
+    for (ReduceOp reduce : draft.reductions)
+      include(reduce.getOver() == Extent::group ? Conditions::Conjunction()
+                                                : conditions.neededWhen(reduce.getResult()));
+    for (Value made : draft.made)
+      include(conditions.neededWhen(made));
+    for (auto [current, then] : draft.writes)
+      include(keepsBits(current) ? conditions.changesWhen(current, then)
+                                 : Conditions::Conjunction());
+    sweepConditions.push_back(when && !when->empty() ? conditions.flagOf(*when) : Value());
+  }
+}
+
+void Scheduler::createWholeMatrix(Operation &operation) {
+  Value result = operation.getResult(0), condition = conditionOf.lookup(&operation);
+  auto type = StreamType::get(builder.getContext(), result.getType(), extents.of(result));
+  if (condition)
+    condition = sweepScalars.lookup(condition);
+  auto isTransposed = [&](Value operand) { return operand != readInMemory(&operation, operand); };
+  auto streamOf = [&](Value operand) {
+    Value value = readInMemory(&operation, operand),
+          converted = convertedInputs.lookupOrNull(value);
+    return converted ? converted : planValues.lookup(value);
+  };
+  Value made;
+  if (auto product = dyn_cast<ProductOp>(operation))
+    made =
+        MultiplyOp::create(builder, product.getLoc(), type, product.getSymmetric(),
+                           streamOf(product.getLhs()), isTransposed(product.getLhs()),
+                           streamOf(product.getRhs()), isTransposed(product.getRhs()), condition);
+  else
+    made = CallOp::create(builder, operation.getLoc(), type, cast<ApplyOp>(operation).getFunction(),
+                          llvm::map_to_vector(operation.getOperands(), streamOf), condition);
+  planValues.map(result, made);
+}
+
+LogicalResult Scheduler::createSweep(const SweepDraft &draft, Value condition) {
   SmallVector<Value> scalars, reads;
   for (Value input : draft.slice.inputs)
     (extents.isScalar(input) ? scalars : reads).push_back(input);
@@ -281,7 +338,8 @@ LogicalResult Scheduler::createSweep(const SweepDraft &draft) {
 
   auto sweep = SweepOp::create(builder, rule.getLoc(), results, draft.over,
                                lookupAll(sweepScalars, scalars), lookupAll(planValues, reads),
-                               lookupAll(planValues, current), builder.getArrayAttr(reductions));
+                               lookupAll(planValues, current), builder.getArrayAttr(reductions),
+                               condition ? sweepScalars.lookup(condition) : Value());
   {
     OpBuilder::InsertionGuard guard(builder);
     IRMapping map;

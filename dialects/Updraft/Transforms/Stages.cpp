@@ -31,7 +31,8 @@ static void forResults(RuleOp rule, AddNext addNext, AddSkip addSkip) {
 }
 
 /// Returns the operations of a kind that the rule's results need, in order.
-template <typename Op> static SmallVector<Op> neededOps(RuleOp rule) {
+template <typename Op>
+static SmallVector<Op> neededOps(RuleOp rule, llvm::function_ref<Op(Operation *)> asKind) {
   SmallVector<Value> results = sharedReductionsOf(rule);
   forResults(
       rule, [&](Value, Value value) { results.push_back(value); },
@@ -40,24 +41,30 @@ template <typename Op> static SmallVector<Op> neededOps(RuleOp rule) {
   Slice slice =
       Slice::compute(results, [](Value value) { return isa<StateOp>(value.getDefiningOp()); });
   for (Operation *operation : slice.operations)
-    if (auto op = dyn_cast<Op>(operation))
+    if (Op op = asKind(operation))
       needed.push_back(op);
   return needed;
 }
 
-SmallVector<ReduceOp> updraft::neededReductions(RuleOp rule) { return neededOps<ReduceOp>(rule); }
-
-Value updraft::readByProduct(Value operand) {
-  auto transpose = operand.getDefiningOp<TransposeOp>();
-  return transpose ? transpose.getInput() : operand;
+SmallVector<ReduceOp> updraft::neededReductions(RuleOp rule) {
+  return neededOps<ReduceOp>(rule,
+                             [](Operation *operation) { return dyn_cast<ReduceOp>(operation); });
 }
 
-/// Whether a product can read the value where it is: a product, or an input in the compute type.
+bool updraft::isOfWholeMatrices(Operation *operation) { return isa<ProductOp, ApplyOp>(operation); }
+
+Value updraft::readInMemory(Operation *reader, Value operand) {
+  auto transpose = operand.getDefiningOp<TransposeOp>();
+  return transpose && isa<ProductOp>(reader) ? transpose.getInput() : operand;
+}
+
+/// Whether a product or function can read the value where it is: the result of another one, or an
+/// input in the compute type.
 static bool isInMemory(Value value) {
   return TypeSwitch<Operation *, bool>(value.getDefiningOp())
       .Case<ParamOp, GradOp, StateOp>(
           [&](auto input) { return input.getStorage() == value.getType(); })
-      .Case<ProductOp>([](auto) { return true; })
+      .Case<ProductOp, ApplyOp>([](auto) { return true; })
       .Default([](Operation *) { return false; });
 }
 
@@ -77,15 +84,19 @@ static std::pair<unsigned, unsigned> placeOf(unsigned stage, Extent extent) {
 }
 
 StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
-    : extents(extents), needed(neededReductions(rule)), products(neededOps<ProductOp>(rule)) {
+    : extents(extents), needed(neededReductions(rule)),
+      wholeMatrices(neededOps<Operation *>(rule, [](Operation *operation) {
+        return isOfWholeMatrices(operation) ? operation : nullptr;
+      })) {
   std::pair<unsigned, unsigned> lastShared;
   for (Operation &operation : rule.getBody().front()) {
     unsigned stage = 0;
     for (Value operand : operation.getOperands())
       stage = std::max(stage, of(operand));
-    if (auto product = dyn_cast<ProductOp>(operation))
-      for (Value operand : product.getOperands())
-        stage = std::max(stage, of(operand) + (isInMemory(readByProduct(operand)) ? 0U : 1U));
+    if (isOfWholeMatrices(&operation))
+      for (Value operand : operation.getOperands())
+        stage = std::max(stage,
+                         of(operand) + (isInMemory(readInMemory(&operation, operand)) ? 0U : 1U));
     // The initial value of a state is not part of the step.
     if (isa<StateOp>(operation))
       stage = 0;
@@ -104,9 +115,9 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
     stages[&operation] = stage;
   }
 
-  for (ProductOp product : products)
-    for (Value operand : product.getOperands())
-      if (Value value = readByProduct(operand); !isInMemory(value))
+  for (Operation *operation : wholeMatrices)
+    for (Value operand : operation->getOperands())
+      if (Value value = readInMemory(operation, operand); !isInMemory(value))
         kept.insert(value);
   forResults(
       rule,
@@ -130,11 +141,11 @@ SmallVector<ReduceOp> StageAnalysis::reductionsOf(Extent extent, unsigned stage)
   return reductions;
 }
 
-SmallVector<ProductOp> StageAnalysis::productsOf(unsigned stage) const {
-  SmallVector<ProductOp> result;
-  for (ProductOp product : products)
-    if (of(product) == stage)
-      result.push_back(product);
+SmallVector<Operation *> StageAnalysis::wholeMatricesOf(unsigned stage) const {
+  SmallVector<Operation *> result;
+  for (Operation *operation : wholeMatrices)
+    if (of(operation->getResult(0)) == stage)
+      result.push_back(operation);
   return result;
 }
 
@@ -157,8 +168,8 @@ ReduceOp StageAnalysis::groupReductionAfterSkip(NextOp next) const {
 }
 
 bool updraft::isRuleInput(Value value) {
-  return isa<HyperOp, StepOp, FirstOp, SizeOp, ParamOp, GradOp, StateOp, ReduceOp, ProductOp>(
-      value.getDefiningOp());
+  return isa<HyperOp, StepOp, FirstOp, SizeOp, ParamOp, GradOp, StateOp, ReduceOp, ProductOp,
+             ApplyOp>(value.getDefiningOp());
 }
 
 bool StageAnalysis::isSweepInput(Value value, Extent extent, unsigned stage,
@@ -203,16 +214,16 @@ SmallVector<Value> sweepInputs(const StageAnalysis &stages, const ExtentAnalysis
       .inputs;
 }
 
-/// Returns the values before the step, the early stores, and the kept matrices, that the products
-/// and the sweeps over matrices of `stage` read.
+/// Returns the values before the step, the early stores, and the kept matrices, that the products,
+/// the functions and the sweeps over matrices of `stage` read.
 SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &extents, unsigned stage,
                          ArrayRef<EarlyStore> stores) {
   SmallVector<Value> inputs;
   for (Extent extent : matrixExtents)
     llvm::append_range(inputs, sweepInputs(stages, extents, extent, stage, stores));
-  for (ProductOp product : stages.productsOf(stage))
-    for (Value operand : product.getOperands())
-      inputs.push_back(readByProduct(operand));
+  for (Operation *operation : stages.wholeMatricesOf(stage))
+    for (Value operand : operation->getOperands())
+      inputs.push_back(readInMemory(operation, operand));
   SetVector<Value> reads;
   for (Value input : inputs) {
     auto store = llvm::find_if(
@@ -280,7 +291,7 @@ SmallVector<EarlyStore> updraft::chooseStores(RuleOp rule, const StageAnalysis &
   for (EarlyStore &store : early)
     if (storageOf(store.current) == store.next.getType() &&
         extents.of(store.next) == extents.of(store.current) &&
-        !isa<ParamOp, GradOp, StateOp, ProductOp>(store.next.getDefiningOp()))
+        !isa<ParamOp, GradOp, StateOp, ProductOp, ApplyOp>(store.next.getDefiningOp()))
       store.stage = std::max(stages.of(store.next), firstStage);
 
   // A value that a later sweep needs from before the step cannot be overwritten earlier. Undoing

@@ -1,8 +1,8 @@
 //===- Stages.h - The stage at which a value is known -------------------------------*- C++ -*-===//
-// A reduction is known only after a sweep over all its inputs, and a product only after its
-// operands are in memory. The stage of a value is the number of consecutive sweeps that it waits
-// for. The sweep of stage n can compute the value, the prologue before that sweep if it is a
-// scalar, or a product between the two.
+// A reduction is known only after a sweep over all its inputs, and a product or a function of
+// matrices only after its operands are in memory. The stage of a value is the number of consecutive
+// sweeps that it waits for. The sweep of stage n can compute the value, the prologue before that
+// sweep if it is a scalar, or a product or call between the two.
 
 #ifndef UPDRAFT_TRANSFORMS_STAGES_H
 #define UPDRAFT_TRANSFORMS_STAGES_H
@@ -31,9 +31,12 @@ llvm::SmallVector<ReduceOp> neededReductions(RuleOp rule);
 constexpr Extent matrixExtents[] = {Extent::element, Extent::rows_by_rows,
                                     Extent::columns_by_columns};
 
-/// The value in memory that a product reads for `operand`: the operand, or the matrix of which it
-/// is the transpose.
-mlir::Value readByProduct(mlir::Value operand);
+/// Whether the operation computes whole matrices: a product or a function of matrices.
+bool isOfWholeMatrices(mlir::Operation *operation);
+
+/// The value in memory that `reader`, a product or a function of matrices, reads for `operand`: the
+/// operand, or for a product the matrix of which it is the transpose.
+mlir::Value readInMemory(mlir::Operation *reader, mlir::Value operand);
 
 class StageAnalysis {
 public:
@@ -48,15 +51,15 @@ public:
   /// Returns the needed reductions that a sweep of `stage` over `extent` computes, in the rule's
   /// order.
   llvm::SmallVector<ReduceOp> reductionsOf(Extent extent, unsigned stage) const;
-  /// Returns the needed products of a stage, in the rule's order.
-  llvm::SmallVector<ProductOp> productsOf(unsigned stage) const;
-  /// Whether a sweep keeps the value in memory because a product reads it.
+  /// Returns the needed products and functions of matrices of a stage, in the rule's order.
+  llvm::SmallVector<mlir::Operation *> wholeMatricesOf(unsigned stage) const;
+  /// Whether a sweep keeps the value in memory because a product or a function reads it.
   bool isKept(mlir::Value value) const { return kept.contains(value); }
   /// Returns the values that a sweep of `stage` over `extent` keeps.
   llvm::SmallVector<mlir::Value> keptOf(Extent extent, unsigned stage) const;
   /// Whether a sweep of `stage` over `extent` reads `value` instead of computing it. It reads
-  /// inputs of the rule, reductions, products, values of smaller extents (except constants, which
-  /// are free), and values stored or kept before `stage`.
+  /// inputs of the rule, reductions, products, functions of matrices, values of smaller extents
+  /// (except constants, which are free), and values stored or kept before `stage`.
   bool isSweepInput(mlir::Value value, Extent extent, unsigned stage,
                     llvm::ArrayRef<EarlyStore> stores) const;
   /// Returns a reduction over the group in a sweep that begins after the `skip` condition of one
@@ -67,8 +70,8 @@ public:
 private:
   const ExtentAnalysis &extents;
   llvm::DenseMap<mlir::Operation *, unsigned> stages;
-  llvm::SmallVector<ReduceOp> needed;    ///< by the rule's results
-  llvm::SmallVector<ProductOp> products; ///< that the rule's results need
+  llvm::SmallVector<ReduceOp> needed;                 ///< by the rule's results
+  llvm::SmallVector<mlir::Operation *> wholeMatrices; ///< that the rule's results need
   llvm::SetVector<mlir::Value> kept;
   unsigned writingStage = 0;
   unsigned stageCount = 1;
@@ -81,8 +84,8 @@ private:
 llvm::SmallVector<EarlyStore> chooseStores(RuleOp rule, const StageAnalysis &stages,
                                            const ExtentAnalysis &extents);
 
-/// Whether the value is an input of the rule, or the result of a reduction or product. A sweep
-/// never computes such a value from others of the same sweep.
+/// Whether the value is an input of the rule, or the result of a reduction, a product or a function
+/// of matrices. A sweep never computes such a value from others of the same sweep.
 bool isRuleInput(mlir::Value value);
 
 } // namespace updraft

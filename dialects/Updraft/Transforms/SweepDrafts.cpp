@@ -92,11 +92,12 @@ SweepDraft Drafter::draftMatrixSweep(Extent over, unsigned stage) const {
   return sweep;
 }
 
-// If there is a sweep, it also computes the values that later stages need, as far as they are
-// known; otherwise each of those stages would need another sweep.
+// Keeps the values that functions of matrices read. If there is a sweep, it also computes the
+// values that later stages need, as far as they are known; otherwise each of those stages would
+// need another sweep.
 SweepDraft Drafter::draftSmallerSweep(Extent over, unsigned stage,
                                       ArrayRef<SweepDraft> matrices) const {
-  SweepDraft sweep{over, stage, stages.reductionsOf(over, stage)};
+  SweepDraft sweep{over, stage, stages.reductionsOf(over, stage), stages.keptOf(over, stage)};
   for (const SweepDraft &later : matrices) {
     if (later.stage < stage)
       continue;

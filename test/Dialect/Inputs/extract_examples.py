@@ -111,6 +111,7 @@ SETTING = {
     "Updraft_ProductOp": rule(MATRIX, kind="matrix "),
     "Updraft_TransposeOp": rule(MATRIX, kind="matrix "),
     "Updraft_IdentityOp": rule(kind="matrix "),
+    "Updraft_ApplyOp": rule(MATRIX, kind="matrix "),
     "Updraft_RequireOp": rule(OK),
     "Updraft_NextOp": "updraft.rule @R compute f32 {\n" + STATES + BAD + "EXAMPLE\n}",
     "Updraft_StreamOp": plan(STREAMS, INITIAL_OF_ONE + VALIDATE),
@@ -135,6 +136,7 @@ SETTING = {
     ),
     "Updraft_SweepOp": plan(STREAMS + INITIAL + VALIDATE + PROLOGUE),
     "Updraft_MultiplyOp": plan(STREAMS.replace("%p", "%x") + INITIAL + VALIDATE, kind="matrix "),
+    "Updraft_CallOp": plan(STREAMS.replace("%p", "%x") + INITIAL + VALIDATE, kind="matrix "),
     "Updraft_StoreOp": plan(
         STREAMS
         + '%rows = updraft.stream "rows" : !updraft.stream<f32, row>\n'

@@ -19,6 +19,7 @@ NOT_OF_THE_COMPILER = (
     "lib/Packager/",
     "lib/Reference/",
     "runtime/cpu/",
+    "runtime/matrix/",
     "runtime/optimizer/",
     "runtime/package/",
 )
