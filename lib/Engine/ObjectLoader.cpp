@@ -185,7 +185,11 @@ ObjectLoader::load(const CompiledRule &rule) {
     if (llvm::Error error = resolveKernels(plan.prefix + "_sweep", plan.sweeps.size()))
       return error;
   }
-  if (kernels->interface.multiplies() && !isEmulated && kernels->gpu.ptx.empty()) {
+  if (kernels->interface.multiplies() && isEmulated) {
+    const bool isSingle = kernels->interface.compute == UPD_F32;
+    kernels->product = isSingle ? updraft_emulator_multiply_f32 : updraft_emulator_multiply_f64;
+    kernels->mirror = isSingle ? updraft_emulator_mirror_f32 : updraft_emulator_mirror_f64;
+  } else if (kernels->interface.multiplies() && kernels->gpu.ptx.empty()) {
     if (llvm::Error error = resolve(name + "_product", kernels->product))
       return error;
     if (llvm::Error error = resolve(name + "_mirror", kernels->mirror))

@@ -8,6 +8,7 @@
 #include "runtime/optimizer/TensorShape.h"
 #include "updraft-c/optimizer.h"
 
+#include <compare>
 #include <vector>
 
 namespace updraft::runtime {
@@ -29,7 +30,7 @@ public:
   struct Key {
     Kind kind = Kind::Elements;
     Extent matrices = Extent::Element; // or square matrices
-    bool operator==(const Key &) const = default;
+    auto operator<=>(const Key &) const = default;
   };
   static Key keyOf(const SweepInterface &sweep);
 

@@ -4,11 +4,15 @@
 
 #include "runtime/emulator/Block.h"
 #include "runtime/emulator/Launch.h"
+#include "runtime/kernels/EngineKernels.h"
 
 #include <algorithm>
 #include <cstring>
 
 using namespace updraft::emulator;
+
+#define UPD_ENGINE_KERNEL(member, name) extern "C" void name##_kernel(void **arguments);
+#include "runtime/kernels/EngineKernels.def"
 
 /// Few, so that blocks and warps have several chunks.
 static constexpr int64_t mostBlocks = 3;
@@ -125,4 +129,52 @@ void updraft_emulator_sweep(updraft::runtime::EmulatedKernel kernel, const int64
   auto *siteData = const_cast<upd_site *>(sites);
   void *arguments[] = {&chunkData, &chunkCount, &streamData, &rowData, &partials, &siteData};
   launch.run(kernel, arguments, std::clamp<int64_t>(chunkCount / 2, 1, mostBlocks));
+}
+
+/// Computes all elements, also those that may be left out.
+template <typename Element>
+static void multiply(const upd_product &call, updraft::runtime::EmulatedKernel kernel,
+                     upd_dtype compute) {
+  // The kernel doesn't write the operands.
+  void *streams[] = {const_cast<void *>(call.lhs), const_cast<void *>(call.rhs), call.result};
+  const Element notSkipped = 0;
+  updraft::gpu::Product product{streams,
+                                &notSkipped,
+                                compute,
+                                {0, call.lhs_row, call.lhs_column, 0},
+                                {1, call.rhs_column, call.rhs_row, 0},
+                                2,
+                                call.result_row,
+                                0,
+                                call.rows,
+                                call.columns,
+                                call.depth,
+                                0,
+                                0};
+  updraft::gpu::Product *products = &product;
+  int64_t count = 1, tiles = productTilesOf(product, sizeof(Element));
+  void *arguments[] = {&products, &count, &tiles};
+  Launch().run(kernel, arguments, std::min(tiles, mostBlocks));
+}
+
+void updraft_emulator_multiply_f32(const upd_product *product) {
+  multiply<float>(*product, updraft_multiply_f32_kernel, UPD_F32);
+}
+void updraft_emulator_multiply_f64(const upd_product *product) {
+  multiply<double>(*product, updraft_multiply_f64_kernel, UPD_F64);
+}
+
+template <typename Element>
+static void mirror(void *matrix, int64_t rowDistance, int64_t begin, int64_t end) {
+  auto *elements = static_cast<Element *>(matrix);
+  for (int64_t i = begin; i < end; ++i)
+    for (int64_t j = 0; j < i; ++j)
+      elements[j * rowDistance + i] = elements[i * rowDistance + j];
+}
+
+void updraft_emulator_mirror_f32(void *matrix, int64_t row_distance, int64_t begin, int64_t end) {
+  mirror<float>(matrix, row_distance, begin, end);
+}
+void updraft_emulator_mirror_f64(void *matrix, int64_t row_distance, int64_t begin, int64_t end) {
+  mirror<double>(matrix, row_distance, begin, end);
 }

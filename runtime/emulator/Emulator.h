@@ -33,6 +33,12 @@ void updraft_emulator_sweep(updraft::runtime::EmulatedKernel kernel, const int64
                             int64_t rowBytes, int64_t partialCount, const void *row,
                             void *const *streams, const upd_range *ranges, int64_t count,
                             double *partials, const upd_site *sites);
+
+/// R_product and R_mirror of a rule for the emulator. The engine's kernel computes whole results.
+void updraft_emulator_multiply_f32(const upd_product *product);
+void updraft_emulator_multiply_f64(const upd_product *product);
+void updraft_emulator_mirror_f32(void *matrix, int64_t row_distance, int64_t begin, int64_t end);
+void updraft_emulator_mirror_f64(void *matrix, int64_t row_distance, int64_t begin, int64_t end);
 }
 
 #endif // UPDRAFT_RUNTIME_EMULATOR_EMULATOR_H

@@ -16,9 +16,13 @@ using updraft::runtime::StreamInterface;
 using updraft::runtime::SweepDomain;
 using updraft::runtime::SweepInterface;
 
+/// The matrices that sweeps run over, and that have sites of their own. As on the CPU.
+static constexpr Extent siteMatrices[] = {Extent::Element, Extent::RowsByRows,
+                                          Extent::ColumnsByColumns};
+
 DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, size_t planIndex)
     : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]) {
-  hasSites = plan.usesRandom;
+  bool usesSites = plan.usesRandom, hasSquares = false;
   isScales.resize(plan.streams.size());
   for (const StreamInterface &stream : plan.streams)
     if (stream.scales != StreamInterface::none)
@@ -29,6 +33,7 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
     });
   };
   hasBlocks.resize(plan.temporaries().size());
+  reduced.resize(plan.temporaries().size());
   runtime::ScalarReductions numbered = plan.scalarReductions();
   reductions = std::move(numbered.ofSweeps);
   groupReductions = std::move(numbered.overGroups);
@@ -36,18 +41,30 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
   for (size_t i = 0; i < plan.sweeps.size(); ++i) {
     const SweepInterface &sweep = plan.sweeps[i];
     Launch &launch = sweeps.emplace_back();
-    launch.domain = SweepDomain::keyOf(sweep).kind;
+    launch.domain = SweepDomain::keyOf(sweep);
     launch.byWarps = !sweep.reductions.empty() || sweep.isMatrix || sweep.isBatches ||
                      hasQuantBlocks(sweep.reads) || hasQuantBlocks(sweep.writes);
     launch.slots = reductions[i].size();
-    hasSites |= launch.domain != Domain::Elements;
-    domains.try_emplace(launch.domain, SweepDomain::Key{launch.domain});
+    usesSites |= launch.domain.kind != SweepDomain::Kind::Elements;
+    hasSquares |= runtime::isSquare(launch.domain.matrices);
+    domains.try_emplace(launch.domain, launch.domain);
     for (const ReductionInterface &reduction : sweep.reductions)
       if (reduction.over == Extent::Column) {
         launch.ownStreams = true;
         hasBlocks[reduction.into - plan.firstTemporary] = 1;
+        reduced[reduction.into - plan.firstTemporary] = sweep.over;
       }
   }
+  if (usesSites)
+    siteCount = hasSquares ? std::size(siteMatrices) : 1;
+}
+
+/// The sites of all tensors for sweeps of a domain.
+upd_site *DevicePlan::sitesOf(const DeviceArena &tables, const Domain &domain) const {
+  const auto *const found =
+      std::find(std::begin(siteMatrices), std::end(siteMatrices), domain.matrices);
+  const auto index = static_cast<size_t>(found - siteMatrices);
+  return tables.at(sites, index < siteCount ? index * list.size() : 0);
 }
 
 Status DevicePlan::load(Module &module) {
@@ -67,7 +84,7 @@ void DevicePlan::clear() {
   list.clear();
   streams.clear();
   scalarData.clear();
-  for (auto &[kind, domain] : domains)
+  for (auto &[key, domain] : domains)
     domain.clear();
 }
 
@@ -75,7 +92,7 @@ uint32_t DevicePlan::add(const SteppedTensor &tensor) {
   list.push_back(tensor);
   streams.resize(streams.size() + plan.streams.size(), nullptr);
   scalarData.resize(scalarData.size() + plan.scalarStates.size(), nullptr);
-  for (auto &[kind, domain] : domains)
+  for (auto &[key, domain] : domains)
     domain.add(tensor.byRows ? runtime::TensorShape{0, 0, 0} : tensor.shape);
   return static_cast<uint32_t>(list.size() - 1);
 }
@@ -113,14 +130,14 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
   begunTensors = tables.reserve<BegunTensor>(count);
   prologueTensors = tables.reserve<upd_gpu_tensor>(count);
   facts = tables.reserve<double>(count * UPD_TENSOR_FACTS);
-  sites = tables.reserve<upd_site>(hasSites ? count : 0);
+  sites = tables.reserve<upd_site>(siteCount * count);
   scalarTable = tables.reserve<ScalarState>(scalarData.size());
   streamTable = tables.reserve<void *>(streams.size());
 
   rows = scratch.reserve<char>(count * rowBytes());
   scalarValues = scratch.reserve<double>(scalarData.size());
   nextScalarValues = scratch.reserve<double>(scalarData.size());
-  reduced = scratch.reserve<double>(count * reducedCount);
+  reducedValues = scratch.reserve<double>(count * reducedCount);
   groupParts = scratch.reserve<double>(count * groupReductions.size());
   temporaries.clear();
   columnBlocks.clear();
@@ -130,13 +147,14 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
       const int64_t own = tensor.byRows ? 0 : tensor.shape.count(temporary.over);
       const auto values = static_cast<size_t>(own);
       temporaries.push_back(scratch.reserve<char>(values * sizeOf(temporary.dtype)));
-      const auto blocks = static_cast<size_t>(tensor.shape.blocks() * tensor.shape.columns);
+      const runtime::TensorShape ofBlocks = tensor.shape.of(reduced[i]);
+      const auto blocks = static_cast<size_t>(ofBlocks.blocks() * ofBlocks.columns);
       columnBlocks.push_back(scratch.reserve<double>(hasBlocks[i] ? blocks : 0));
     }
 
   // A chunk is a leaf of a reduction tree.
-  for (const auto &[kind, domain] : domains)
-    chunks[kind] = tables.reserve<upd_gpu_chunk>(static_cast<size_t>(domain.leaves()));
+  for (const auto &[key, domain] : domains)
+    chunks[key] = tables.reserve<upd_gpu_chunk>(static_cast<size_t>(domain.leaves()));
   for (size_t i = 0; i < sweeps.size(); ++i) {
     Launch &launch = sweeps[i];
     const SweepDomain &domain = domains.at(launch.domain);
@@ -146,7 +164,7 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
     for (size_t position = 0; position < count; ++position) {
       const int64_t leaves = domain.leavesBefore(position + 1) - domain.leavesBefore(position);
       parts += leaves > leavesOfPart ? static_cast<size_t>((leaves - 1) / leavesOfPart + 1) : 0;
-      const runtime::TensorShape &shape = list[position].shape;
+      const runtime::TensorShape shape = list[position].shape.of(plan.sweeps[i].over);
       columns += static_cast<size_t>(shape.batches *
                                      ((shape.columns + UPD_GPU_THREADS - 1) / UPD_GPU_THREADS));
     }
@@ -157,6 +175,9 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
     launch.wholes = tables.reserve<Combination>(count * launch.slots);
     launch.columns = tables.reserve<ColumnCombination>(columns * columnReductions);
   }
+  products.clear();
+  for (size_t i = 0; i < plan.products.size(); ++i)
+    products.push_back(tables.reserve<Product>(count));
 }
 
 void DevicePlan::fill(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
@@ -171,6 +192,7 @@ void DevicePlan::fill(DeviceArena &tables, const DeviceArena &scratch, const dou
   fillChunks(tables);
   fillTensors(tables, scratch, hypers, groupSizes, seed);
   fillCombinations(tables, scratch);
+  fillProducts(tables, scratch);
   streamsChanged = false;
 }
 
@@ -191,9 +213,9 @@ void DevicePlan::fillStreams(DeviceArena &tables, const DeviceArena &scratch) {
 }
 
 void DevicePlan::fillChunks(DeviceArena &tables) {
-  for (const auto &[kind, domain] : domains) {
+  for (const auto &[key, domain] : domains) {
     const int64_t perChunk = domain.hasUnits() ? 1 : UPD_LEAF_ELEMENTS;
-    upd_gpu_chunk *next = tables.host(chunks[kind]);
+    upd_gpu_chunk *next = tables.host(chunks[key]);
     for (size_t position = 0; position < list.size(); ++position) {
       const upd_range *range = domain.range(position);
       for (int64_t begin = range->begin; begin < range->end; begin += perChunk)
@@ -213,8 +235,10 @@ void DevicePlan::fillTensors(DeviceArena &tables, const DeviceArena &scratch, co
     own[UPD_TENSOR_ROWS] = static_cast<double>(tensor.shape.rows);
     own[UPD_TENSOR_COLUMNS] = static_cast<double>(tensor.shape.columns);
     own[UPD_TENSOR_GROUP_SIZE] = static_cast<double>(groupSizes[tensor.group]);
-    if (hasSites)
-      tables.host(sites)[i] = {seed, 0, tensor.number, tensor.shape.rows, tensor.shape.columns};
+    for (size_t j = 0; j < siteCount; ++j) {
+      const runtime::TensorShape shape = tensor.shape.of(siteMatrices[j]);
+      tables.host(sites)[j * list.size() + i] = {seed, 0, tensor.number, shape.rows, shape.columns};
+    }
     for (size_t j = 0; j < plan.scalarStates.size(); ++j) {
       const runtime::StateInterface &state = kernels->interface.states[plan.scalarStates[j]];
       tables.host(scalarTable)[i * plan.scalarStates.size() + j] = {
@@ -225,7 +249,9 @@ void DevicePlan::fillTensors(DeviceArena &tables, const DeviceArena &scratch, co
     double *before = scratch.at(scalarValues, i * plan.scalarStates.size());
     double *after = scratch.at(nextScalarValues, i * plan.scalarStates.size());
     tables.host(begunTensors)[i] = {tables.at(facts, i * UPD_TENSOR_FACTS),
-                                    hasSites ? tables.at(sites, i) : nullptr,
+                                    siteCount != 0 ? tables.at(sites, i) : nullptr,
+                                    static_cast<int64_t>(siteCount),
+                                    static_cast<int64_t>(list.size()),
                                     tensor.steps,
                                     tensor.stepsType,
                                     tensor.first,
@@ -237,7 +263,7 @@ void DevicePlan::fillTensors(DeviceArena &tables, const DeviceArena &scratch, co
                                     static_cast<int64_t>(plan.scalarStates.size())};
     tables.host(prologueTensors)[i] = {hypers + tensor.group * hyperCount,
                                        tables.at(facts, i * UPD_TENSOR_FACTS),
-                                       scratch.at(reduced, i * reducedCount),
+                                       scratch.at(reducedValues, i * reducedCount),
                                        before,
                                        row,
                                        after};
@@ -253,7 +279,7 @@ void DevicePlan::fillCombinations(DeviceArena &tables, const DeviceArena &scratc
     const SweepDomain &domain = domains.at(launch.domain);
     const auto stride = static_cast<int64_t>(launch.slots);
     for (size_t position = 0; position < list.size(); ++position) {
-      const runtime::TensorShape &shape = list[position].shape;
+      const runtime::TensorShape shape = list[position].shape.of(plan.sweeps[i].over);
       const int64_t before = domain.leavesBefore(position);
       const int64_t leaves = domain.leavesBefore(position + 1) - before;
       for (size_t slot = 0; slot < launch.slots; ++slot) {
@@ -262,7 +288,7 @@ void DevicePlan::fillCombinations(DeviceArena &tables, const DeviceArena &scratc
         double *values =
             scratch.at(launch.partials, static_cast<size_t>(before) * launch.slots + slot);
         double *result = ofGroup ? scratch.at(groupParts, position * groupReductions.size() + index)
-                                 : scratch.at(reduced, position * reducedCount + index);
+                                 : scratch.at(reducedValues, position * reducedCount + index);
         if (leaves <= leavesOfPart) {
           *whole++ = {values, leaves, stride, result, isMax};
           continue;
@@ -292,10 +318,43 @@ void DevicePlan::fillCombinations(DeviceArena &tables, const DeviceArena &scratc
   }
 }
 
+void DevicePlan::fillProducts(DeviceArena &tables, const DeviceArena &scratch) {
+  productTiles.assign(plan.products.size(), 0);
+  for (size_t i = 0; i < plan.products.size(); ++i) {
+    const runtime::ProductInterface &product = plan.products[i];
+    for (size_t position = 0; position < list.size(); ++position) {
+      const SteppedTensor &tensor = list[position];
+      auto shapeOf = [&](uint32_t stream) { return tensor.shape.of(plan.streams[stream].over); };
+      // Whether the lines of an operand are rows in memory.
+      auto operandOf = [&](uint32_t stream, bool byRows) {
+        const runtime::TensorShape shape = shapeOf(stream);
+        return ProductOperand{stream, byRows ? shape.columns : 1, byRows ? 1 : shape.columns,
+                              shape.rows * shape.columns};
+      };
+      const runtime::TensorShape lhs = shapeOf(product.lhs), result = shapeOf(product.result);
+      Product &own = tables.host(products[i])[position];
+      own = {tables.at(streamTable, position * plan.streams.size()),
+             scratch.at(rows, position * rowBytes()),
+             compute(),
+             operandOf(product.lhs, !product.lhsTransposed),
+             operandOf(product.rhs, product.rhsTransposed),
+             product.result,
+             result.columns,
+             result.rows * result.columns,
+             result.rows,
+             result.columns,
+             product.lhsTransposed ? lhs.rows : lhs.columns,
+             product.symmetric,
+             productTiles[i]};
+      productTiles[i] += tensor.shape.batches * productTilesOf(own, sizeOf(compute()));
+    }
+  }
+}
+
 GroupMember DevicePlan::groupMember(const DeviceArena &scratch, size_t position,
                                     size_t reduction) const {
   return {scratch.at(groupParts, position * groupReductions.size() + reduction),
-          scratch.at(reduced, position * reducedCount + groupReductions[reduction]),
+          scratch.at(reducedValues, position * reducedCount + groupReductions[reduction]),
           scratch.at(rows, position * rowBytes()), kernels->interface.compute};
 }
 
@@ -364,7 +423,7 @@ Status DevicePlan::launchChunks(const Step &step, const Launch &launch, upd_gpu_
 
 Status DevicePlan::runRows(const Step &step, const RowTables &all) const {
   for (const Launch &launch : sweeps) {
-    const bool byLeaves = launch.domain == Domain::Elements;
+    const bool byLeaves = launch.domain.kind == SweepDomain::Kind::Elements;
     if (Status status = launchChunks(step, launch, byLeaves ? all.leafChunks : all.rowChunks,
                                      byLeaves ? all.leaves : all.rows, all.streams, all.tensorRows,
                                      nullptr, all.sites);
@@ -376,10 +435,10 @@ Status DevicePlan::runRows(const Step &step, const RowTables &all) const {
 
 Status DevicePlan::launchSweep(const Step &step, const Launch &launch) {
   const Table<upd_gpu_chunk> chunkTable = chunks.at(launch.domain);
-  if (Status status = launchChunks(step, launch, step.tables.at(chunkTable),
-                                   static_cast<int64_t>(chunkTable.count),
-                                   step.tables.at(launch.streams), step.scratch.at(rows),
-                                   step.scratch.at(launch.partials), step.tables.at(sites));
+  if (Status status = launchChunks(
+          step, launch, step.tables.at(chunkTable), static_cast<int64_t>(chunkTable.count),
+          step.tables.at(launch.streams), step.scratch.at(rows), step.scratch.at(launch.partials),
+          sitesOf(step.tables, launch.domain));
       !status.ok())
     return status;
   if (Status status = launchTable(step, step.engine.combine, launch.parts, 1); !status.ok())
@@ -389,15 +448,34 @@ Status DevicePlan::launchSweep(const Step &step, const Launch &launch) {
   return launchTable(step, step.engine.combineColumns, launch.columns, 1);
 }
 
+Status DevicePlan::launchProduct(const Step &step, size_t index) {
+  Product *all = step.tables.at(products[index]);
+  auto count = static_cast<int64_t>(list.size());
+  int64_t tiles = productTiles[index];
+  void *arguments[] = {&all, &count, &tiles};
+  return step.device.launch(
+      compute() == UPD_F32 ? step.engine.multiplyF32 : step.engine.multiplyF64,
+      step.device.blocksFor(static_cast<size_t>(tiles), 1), arguments, step.stream);
+}
+
+Status DevicePlan::launchStage(const Step &step, const runtime::StageInterface &stage) {
+  switch (stage.kind) {
+  case runtime::StageInterface::Kind::Prologue:
+    return launchTable(step, prologues[stage.index], prologueTensors, UPD_GPU_THREADS);
+  case runtime::StageInterface::Kind::Sweep:
+    return launchSweep(step, sweeps[stage.index]);
+  case runtime::StageInterface::Kind::Product:
+    return launchProduct(step, stage.index);
+  }
+  return {};
+}
+
 Status DevicePlan::run(const Step &step) {
   for (; nextStage < plan.sequence.size(); ++nextStage) {
     const runtime::StageInterface &stage = plan.sequence[nextStage];
     if (stage.isPrologue() && groupReductionsRun != groupReductionsCombined)
       return {};
-    Status status = stage.isSweep() ? launchSweep(step, sweeps[stage.index])
-                                    : launchTable(step, prologues[stage.index], prologueTensors,
-                                                  UPD_GPU_THREADS);
-    if (!status.ok())
+    if (Status status = launchStage(step, stage); !status.ok())
       return status;
     if (stage.isSweep())
       groupReductionsRun += static_cast<size_t>(std::count_if(

@@ -103,10 +103,10 @@ public:
     return scratch.at(rows, position * rowBytes());
   }
   size_t rowBytes() const;
-  bool usesSites() const { return hasSites; }
+  bool usesSites() const { return siteCount != 0; }
   /// Null if the plan doesn't use sites.
   const upd_site *site(const DeviceArena &tables, size_t position) const {
-    return hasSites ? tables.at(sites, position) : nullptr;
+    return siteCount != 0 ? tables.at(sites, position) : nullptr;
   }
 
   /// Writes the changes since the tables were filled.
@@ -126,7 +126,7 @@ public:
   void setCombined(size_t count) { groupReductionsCombined = count; }
 
 private:
-  using Domain = runtime::SweepDomain::Kind;
+  using Domain = runtime::SweepDomain::Key;
 
   /// A sweep and its launch arguments.
   struct Launch {
@@ -147,21 +147,26 @@ private:
   /// Finds the tensors whose streams are all aligned for the widest access. Returns whether that
   /// has changed.
   bool findAligned();
+  upd_site *sitesOf(const DeviceArena &tables, const Domain &domain) const;
   void fillStreams(DeviceArena &tables, const DeviceArena &scratch);
   void fillChunks(DeviceArena &tables);
   void fillTensors(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
                    const std::vector<int64_t> &groupSizes, uint64_t seed);
   void fillCombinations(DeviceArena &tables, const DeviceArena &scratch);
+  void fillProducts(DeviceArena &tables, const DeviceArena &scratch);
+  runtime::Status launchStage(const Step &step, const runtime::StageInterface &stage);
   runtime::Status launchSweep(const Step &step, const Launch &launch);
+  runtime::Status launchProduct(const Step &step, size_t index);
   static runtime::Status launchChunks(const Step &step, const Launch &launch, upd_gpu_chunk *chunks,
                                       int64_t count, void **streams, char *rows, double *partials,
                                       upd_site *sites);
 
   std::shared_ptr<const runtime::Kernels> kernels;
   const runtime::PlanInterface &plan;
-  std::vector<char> isScales; ///< for each stream
-  bool hasSites = false;
+  std::vector<char> isScales;  ///< for each stream
+  size_t siteCount = 0;        ///< of a tensor: for its own matrices, or also for two square ones
   std::vector<char> hasBlocks; ///< by temporary: columns are reduced into it
+  std::vector<runtime::Extent> reduced; ///< by temporary: the matrices whose columns they are
   size_t reducedCount = 0;
   std::vector<uint32_t> groupReductions;                         ///< their numbers among all
   std::vector<std::vector<runtime::ScalarReduction>> reductions; ///< by sweep
@@ -178,14 +183,16 @@ private:
   Table<BegunTensor> begunTensors;
   Table<upd_gpu_tensor> prologueTensors;
   Table<double> facts;
-  Table<upd_site> sites;
+  Table<upd_site> sites; ///< of all tensors, for each kind of matrices
   Table<ScalarState> scalarTable;
   Table<void *> streamTable;
   std::map<Domain, Table<upd_gpu_chunk>> chunks; ///< by domain, as in `domains`
   Table<char> rows;
-  Table<double> scalarValues, nextScalarValues, reduced, groupParts;
+  Table<double> scalarValues, nextScalarValues, reducedValues, groupParts;
   std::vector<Table<char>> temporaries; ///< of all tensors, one after another
   std::vector<Table<double>> columnBlocks;
+  std::vector<Table<Product>> products; ///< by product of the plan
+  std::vector<int64_t> productTiles;    ///< of all tensors, by product of the plan
 
   size_t nextStage = 0;
   size_t groupReductionsRun = 0;

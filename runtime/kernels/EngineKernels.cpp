@@ -6,6 +6,7 @@
 
 #include "runtime/base/ScalarStorage.h"
 #include "runtime/kernels/KernelThread.h"
+#include "runtime/kernels/ProductTile.h"
 
 using namespace updraft::gpu;
 using updraft::runtime::loadScalar;
@@ -76,8 +77,8 @@ UPD_GPU_KERNEL updraft_begin(const BegunTensor *tensors, int64_t count, const fl
     const double step = loadScalar(tensor.stepsType, tensor.steps) + 1;
     tensor.facts[UPD_TENSOR_STEP] = step;
     tensor.facts[UPD_TENSOR_FIRST] = *tensor.first;
-    if (tensor.site)
-      tensor.site->step = static_cast<uint64_t>(step);
+    for (int64_t j = 0; j < tensor.siteCount; ++j)
+      tensor.sites[j * tensor.siteStride].step = static_cast<uint64_t>(step);
     for (int64_t j = 0; j < tensor.stateCount; ++j)
       tensor.scalars[j] = tensor.nextScalars[j] =
           loadScalar(tensor.states[j].dtype, tensor.states[j].data);
@@ -183,6 +184,78 @@ UPD_GPU_KERNEL updraft_combine_groups(const GroupCombination *combinations, int6
       *job.members[j].result = result;
     barrier();
   });
+}
+
+namespace {
+/// The product that a tile belongs to.
+const Product &productOf(const Product *products, int64_t count, int64_t tile) {
+  int64_t first = 0;
+  for (int64_t end = count; end - first > 1;) {
+    const int64_t middle = first + (end - first) / 2;
+    (products[middle].firstTile <= tile ? first : end) = middle;
+  }
+  return products[first];
+}
+
+template <typename Element>
+OperandLines<Element> linesOf(const Product &product, const ProductOperand &operand, int64_t batch,
+                              int64_t count) {
+  const auto *data = static_cast<const Element *>(product.streams[operand.stream]);
+  return {data + batch * operand.batchStride, operand.lineStride, operand.depthStride, count};
+}
+
+/// Computes the tile with this number in the product; called by all threads of a block.
+template <typename Element>
+void multiplyTile(const Product &product, int64_t tile,
+                  UPD_GPU_SHARED_TYPE typename ProductTile<Element>::Strips &strips) {
+  const int64_t perBatch = productTilesOf(product, sizeof(Element));
+  const int64_t batch = tile / perBatch;
+  int64_t tileRow = 0, tileColumn = tile % perBatch;
+  if (product.isSymmetric) {
+    while (tileColumn > tileRow)
+      tileColumn -= ++tileRow;
+  } else {
+    const int64_t perRow = productTilesAlong(product.columns, sizeof(Element));
+    tileRow = tileColumn / perRow;
+    tileColumn %= perRow;
+  }
+  const int64_t firstRow = tileRow * ProductTile<Element>::side;
+  const int64_t firstColumn = tileColumn * ProductTile<Element>::side;
+  ProductTile<Element> sums(strips);
+  sums.compute(linesOf<Element>(product, product.lhs, batch, product.rows),
+               linesOf<Element>(product, product.rhs, batch, product.columns), product.depth,
+               firstRow, firstColumn);
+  auto *result =
+      static_cast<Element *>(product.streams[product.result]) + batch * product.batchStride;
+  sums.forEach(firstRow, firstColumn, [&](int64_t row, int64_t column, Element value) {
+    if (row >= product.rows || column >= product.columns || (product.isSymmetric && column > row))
+      return;
+    result[row * product.rowStride + column] = value;
+    if (product.isSymmetric)
+      result[column * product.rowStride + row] = value;
+  });
+}
+
+template <typename Element>
+void multiply(const Product *products, int64_t count, int64_t tiles,
+              UPD_GPU_SHARED_TYPE typename ProductTile<Element>::Strips &strips) {
+  forEachOfBlocks(tiles, [&](int64_t tile) {
+    const Product &product = productOf(products, count, tile);
+    if (!isSkipped(product.row, product.compute))
+      multiplyTile<Element>(product, tile - product.firstTile, strips);
+  });
+}
+} // namespace
+
+UPD_GPU_SHARED ProductTile<float>::Strips floatStrips;
+UPD_GPU_SHARED ProductTile<double>::Strips doubleStrips;
+
+UPD_GPU_KERNEL updraft_multiply_f32(const Product *products, int64_t count, int64_t tiles) {
+  multiply<float>(products, count, tiles, floatStrips);
+}
+
+UPD_GPU_KERNEL updraft_multiply_f64(const Product *products, int64_t count, int64_t tiles) {
+  multiply<double>(products, count, tiles, doubleStrips);
 }
 
 UPD_GPU_KERNEL updraft_commit(const BegunTensor *tensors, int64_t count) {

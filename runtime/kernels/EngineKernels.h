@@ -1,8 +1,8 @@
 //===- EngineKernels.h - Kernels of a step that don't depend on the rule ------------*- C++ -*-===//
 // A step on a device runs begin; then the rule's prologues and sweeps, with combine* after a sweep
-// that has reductions; then commit*. For a gradient of some rows, place_rows and the sweeps over
-// the placed rows run before commit. All pointers are to memory of the device. The kernels run in
-// blocks of UPD_GPU_THREADS threads, with any number of blocks.
+// that has reductions, and multiply* for a product; then commit*. For a gradient of some rows,
+// place_rows and the sweeps over the placed rows run before commit. All pointers are to memory of
+// the device. The kernels run in blocks of UPD_GPU_THREADS threads, with any number of blocks.
 //   updraft_fill(const Fill *, int64_t count)
 //   updraft_begin(const BegunTensor *, int64_t count, const float *foundInf)
 //   updraft_read_hypers(const HyperSource *, int64_t count)
@@ -10,6 +10,8 @@
 //   updraft_combine(const Combination *, int64_t count)
 //   updraft_combine_columns(const ColumnCombination *, int64_t count)
 //   updraft_combine_groups(const GroupCombination *, int64_t count)
+//   updraft_multiply_f32(const Product *, int64_t count, int64_t tiles)
+//   updraft_multiply_f64(const Product *, int64_t count, int64_t tiles)
 //   updraft_commit(const BegunTensor *, int64_t count)
 //   updraft_commit_groups(const GroupCommit *, int64_t count)
 
@@ -39,13 +41,15 @@ struct ScalarState {
   int32_t isOfTensor; ///< else it belongs to the group
 };
 
-/// One tensor of a step. begin sets the step count and `first` in `facts` and `site`, loads the
+/// One tensor of a step. begin sets the step count and `first` in `facts` and `sites`, loads the
 /// scalar states, and sets the skip flag if `foundInf` isn't null and its value isn't 0. Unless the
 /// tensor is skipped, commit increases the step count, clears `first`, and stores the states of the
 /// tensor.
 struct BegunTensor {
-  double *facts;       ///< UPD_TENSOR_FACTS
-  upd_site *site;      ///< null if the plan doesn't use sites
+  double *facts;     ///< UPD_TENSOR_FACTS
+  upd_site *sites;   ///< the first one, if any
+  int64_t siteCount; ///< for the parameter, then for its square matrices if the plan has some
+  int64_t siteStride;
   void *steps;         ///< number of steps taken
   upd_dtype stepsType; ///< f32 or f64
   double *first;       ///< 1 before the first step, then 0
@@ -116,6 +120,47 @@ struct ColumnCombination {
   int64_t stride;
   int32_t isMax;
 };
+
+/// An operand of a product: lines along its side of the result, which are rows of the left operand
+/// and columns of the right one. Strides are in elements.
+struct ProductOperand {
+  uint32_t stream; ///< of the tensor
+  int64_t lineStride;
+  int64_t depthStride;
+  int64_t batchStride;
+};
+
+/// The products of two matrices of a tensor, one for each batch, in the tensor's compute type. Each
+/// element is the chain of fused multiply-adds of upd_product_function.
+struct Product {
+  void *const *streams; ///< of the tensor
+  const void *row;      ///< its values from the prologues: if it is skipped, nothing is computed
+  upd_dtype compute;
+  ProductOperand lhs, rhs;
+  uint32_t result; ///< a stream; elements of a row are adjacent
+  int64_t rowStride;
+  int64_t batchStride;
+  int64_t rows;
+  int64_t columns;
+  int64_t depth;
+  int32_t isSymmetric; ///< computes elements up to the diagonal, and copies them across it
+  int64_t firstTile;   ///< the number of tiles of the products before this one
+};
+
+/// The rows and columns of a tile, for elements of `bytes`. A block computes one at a time.
+constexpr int64_t productTileSide(uint64_t bytes) { return bytes == 4 ? 128 : 64; }
+
+/// The tiles along a side of a result.
+constexpr int64_t productTilesAlong(int64_t size, uint64_t bytes) {
+  return (size + productTileSide(bytes) - 1) / productTileSide(bytes);
+}
+
+/// The tiles of one batch. A symmetric result has square tiles up to the diagonal.
+constexpr int64_t productTilesOf(const Product &product, uint64_t bytes) {
+  const int64_t rows = productTilesAlong(product.rows, bytes);
+  return product.isSymmetric ? rows * (rows + 1) / 2
+                             : rows * productTilesAlong(product.columns, bytes);
+}
 
 /// A tensor's value for a reduction over its group, and the destination of the result.
 struct GroupMember {

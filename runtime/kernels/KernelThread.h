@@ -13,11 +13,14 @@
 #define UPD_GPU_KERNEL extern "C" __attribute__((nvptx_kernel)) void
 /// Memory shared by the threads of a block.
 #define UPD_GPU_SHARED static __attribute__((address_space(3)))
+/// Qualifies the type of a pointer or reference to such memory.
+#define UPD_GPU_SHARED_TYPE __attribute__((address_space(3)))
 #define UPD_EMULATED_KERNEL(name)
 #else
 #include "runtime/kernels/EmulatedThread.h"
 #define UPD_GPU_KERNEL extern "C" void
 #define UPD_GPU_SHARED static thread_local
+#define UPD_GPU_SHARED_TYPE
 /// The function that the emulator calls.
 #define UPD_EMULATED_KERNEL(name)                                                                  \
   extern "C" void name##_kernel(void **arguments) { updraft::gpu::callWith(name, arguments); }

@@ -16,9 +16,9 @@ mlir::gpu::GPUFuncOp startKernel(mlir::OpBuilder &builder, const PlanInterface &
                                  const llvm::Twine &suffix,
                                  llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Type>> arguments);
 
-/// Describe a sweep for the code that launches it: for each stream the bytes of a value and its
-/// extent (upd_gpu_extent), the kind of loop (upd_gpu_loop), the bytes of a row, and the number of
-/// partial results per chunk.
+/// Describe a sweep for the code that launches it: for each stream the bytes of a value, or 0 if
+/// the sweep doesn't access it, and its extent (upd_gpu_extent), the kind of loop (upd_gpu_loop),
+/// the bytes of a row, and the number of partial results per chunk.
 constexpr llvm::StringLiteral streamBytesAttr = "updraft.stream_bytes";
 constexpr llvm::StringLiteral streamExtentsAttr = "updraft.stream_extents";
 constexpr llvm::StringLiteral loopAttr = "updraft.loop";

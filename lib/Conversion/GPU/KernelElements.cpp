@@ -136,15 +136,16 @@ SmallVector<Value> SweepKernel::bodyOf(ValueRange arguments, const ElementRange 
           builder, loc, value, value,
           llvm::to_vector(llvm::seq<int64_t>(first, first + int64_t(part))));
     };
-    // No kernel is for square matrices, the only ones with an identity.
-    auto random = [&](Operation *op) {
+    auto byPlace = [&](Operation *op) {
+      if (auto identity = dyn_cast<IdentityOp>(op))
+        return identityAt(identity, range.number, first, part);
       Value number = arith::ExtUIOp::create(builder, loc, i64, range.number);
       Value inTensor = add(origin.element, number);
       return randomBits(cast<RandomOp>(op),
                         first == 0 ? inTensor : add(inTensor, constantI64(first)), part);
     };
     SmallVector<Value> some =
-        cloneBody(builder, sweep, llvm::map_to_vector(arguments, partOf), part, random);
+        cloneBody(builder, sweep, llvm::map_to_vector(arguments, partOf), part, byPlace);
     if (first == 0) {
       results = some;
       continue;
@@ -155,6 +156,24 @@ SmallVector<Value> SweepKernel::bodyOf(ValueRange arguments, const ElementRange 
                                     llvm::to_vector(llvm::seq<int64_t>(0, first + int64_t(part))));
   }
   return results;
+}
+
+// Returns the identity's values in `part` columns from `number` + `first` on. Compares the distance
+// to the diagonal with the numbers of the lanes.
+Value SweepKernel::identityAt(IdentityOp op, Value number, unsigned first, unsigned part) {
+  Value row = arith::TruncIOp::create(builder, loc, builder.getI32Type(), origin.row);
+  Value distance = splat(arith::SubIOp::create(builder, loc, row, number), part);
+  auto numbers = llvm::to_vector(
+      llvm::seq<int32_t>(static_cast<int32_t>(first), static_cast<int32_t>(first + part)));
+  Value lane = constantI32(first);
+  if (part != 1)
+    lane = arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(numbers));
+  Value isDiagonal = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, distance, lane);
+  auto constant = [&](double value) {
+    return splat(arith::ConstantOp::create(builder, loc, builder.getFloatAttr(op.getType(), value)),
+                 part);
+  };
+  return arith::SelectOp::create(builder, loc, isDiagonal, constant(1), constant(0));
 }
 
 BlockedStorage::Decoding SweepKernel::decodingOf(const StreamAccess &stream, unsigned) {

@@ -45,6 +45,7 @@ void SweepKernel::blockOfRows(Value block, Value aligned, Value partials) {
     loop.getInductionVar().setLoc(named(loc, "r"));
     Value row = arith::AddIOp::create(builder, loc, batchStart, loop.getInductionVar());
     start.element = multiply(row, columns);
+    start.row = loop.getInductionVar();
     if (byQuantBlocks)
       start.scale = multiply(row, quantBlocksIn(columns));
     loadUniforms(Extent::row, row);

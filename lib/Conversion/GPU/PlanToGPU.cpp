@@ -42,8 +42,6 @@ struct ConvertPlanToGPUPass : impl::ConvertPlanToGPUPassBase<ConvertPlanToGPUPas
     if (accessBits != 128 && accessBits != 256)
       return plan.emitOpError() << "cannot be lowered to accesses of " << accessBits.getValue()
                                 << " bits, must be 128 or 256";
-    if (plan.hasSquareMatrices())
-      return plan.emitOpError("has square matrices, which kernels can't have yet");
     FailureOr<PlanInterface> interface = PlanInterface::of(plan);
     if (failed(interface))
       return failure();

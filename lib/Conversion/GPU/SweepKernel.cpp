@@ -86,17 +86,17 @@ void SweepKernel::describe(gpu::GPUFuncOp kernel) {
   SmallVector<int64_t> bytes(interface.streamCount()), extents(interface.streamCount());
   for (auto [stream, index] : interface.streamIndex) {
     auto type = cast<StreamType>(stream.getType());
-    if (const StorageConversion *conversion = StorageConversion::find(type.getStorage()))
-      bytes[index] = elementBytes(conversion->memoryType(builder.getContext()));
     extents[index] = type.getOver() == Extent::row      ? UPD_GPU_ROWS
                      : type.getOver() == Extent::column ? UPD_GPU_COLUMNS
                      : type.getOver() == Extent::batch  ? UPD_GPU_BATCHES
                                                         : UPD_GPU_ELEMENTS;
   }
-  for (auto [stream, index] : interface.scaleIndex) {
-    bytes[interface.streamIndex.lookup(stream)] = 1;
-    bytes[index] = sizeof(float);
+  for (auto [stream, index] : interface.scaleIndex)
     extents[index] = UPD_GPU_SCALES;
+  for (const StreamAccess *access : allStreams()) {
+    bytes[interface.streamIndex.lookup(access->stream)] = elementBytes(access->memoryType());
+    if (access->blocks)
+      bytes[interface.scaleIndex.lookup(access->stream)] = sizeof(float);
   }
   kernel->setAttr(streamBytesAttr, builder.getDenseI64ArrayAttr(bytes));
   kernel->setAttr(streamExtentsAttr, builder.getDenseI64ArrayAttr(extents));

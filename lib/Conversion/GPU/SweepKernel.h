@@ -53,6 +53,7 @@ private:
   BlockedStorage::Decoding decodingOf(const StreamAccess &stream, unsigned lanes) override;
   llvm::SmallVector<mlir::Value> bodyOf(mlir::ValueRange arguments,
                                         const ElementRange &range) override;
+  mlir::Value identityAt(IdentityOp op, mlir::Value number, unsigned first, unsigned part);
   void addToLanes(size_t index, mlir::Value values, const ElementRange &range) override;
   mlir::Value narrow(const StreamAccess &stream, mlir::Value values) override;
   void keepForBlock(const StreamAccess &stream, mlir::Value values,

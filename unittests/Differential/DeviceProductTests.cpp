@@ -1,0 +1,202 @@
+//===- DeviceProductTests.cpp - Products of matrices on a device ------------------------------===//
+// The kernel that multiplies must have the bits of one chain of fused multiply-adds per element, at
+// every edge of its tiles. The devices are the emulator and, if there is one, a GPU.
+
+#include "SteppedSides.h"
+#include "runtime/gpu/DeviceStep.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+using namespace updraft;
+using namespace updraft::differential;
+
+namespace {
+
+struct Sizes {
+  int64_t rows, columns, depth, batches;
+};
+
+template <typename Element> class Multiplication {
+public:
+  Multiplication(gpu::Device &device, const gpu::EngineKernels &engine, Sizes sizes)
+      : device(device), engine(engine), sizes(sizes), random(sizes.rows * 1000 + sizes.columns) {}
+
+  ~Multiplication() {
+    for (void *memory : allocated)
+      device.release(memory);
+  }
+
+  void run(bool lhsTransposed, bool rhsTransposed, bool isSymmetric, bool isSkipped = false) {
+    const auto [rows, columns, depth, batches] = sizes;
+    const std::vector<Element> lhs = values(batches * rows * depth);
+    // A symmetric product is one of a matrix and its transpose.
+    const std::vector<Element> rhs = isSymmetric ? lhs : values(batches * depth * columns);
+    const auto untouched = Element(-77);
+    std::vector<Element> result(batches * rows * columns, untouched);
+    std::vector<void *> streams = {copy(lhs), copy(rhs), copy(result)};
+    const std::vector<Element> skip = {Element(isSkipped ? 1 : 0)};
+    const bool lhsByRows = !lhsTransposed, rhsByRows = rhsTransposed;
+    gpu::Product product{static_cast<void *const *>(copy(streams)),
+                         copy(skip),
+                         sizeof(Element) == 4 ? UPD_F32 : UPD_F64,
+                         {0, lhsByRows ? depth : 1, lhsByRows ? 1 : rows, rows * depth},
+                         {1, rhsByRows ? depth : 1, rhsByRows ? 1 : columns, depth * columns},
+                         2,
+                         columns,
+                         rows * columns,
+                         rows,
+                         columns,
+                         depth,
+                         isSymmetric,
+                         0};
+    int64_t tiles = batches * productTilesOf(product, sizeof(Element)), count = 1;
+    auto *products = static_cast<gpu::Product *>(copy(std::vector<gpu::Product>{product}));
+    void *arguments[] = {&products, &count, &tiles};
+    ASSERT_TRUE(device
+                    .launch(sizeof(Element) == 4 ? engine.multiplyF32 : engine.multiplyF64,
+                            device.blocksFor(tiles, 1), arguments, nullptr)
+                    .ok());
+    ASSERT_TRUE(
+        device.read(result.data(), streams[2], result.size() * sizeof(Element), nullptr).ok());
+    for (int64_t b = 0, place = 0; b < batches; ++b)
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j, ++place) {
+          Element sum = 0;
+          for (int64_t k = 0; k < depth; ++k)
+            sum = std::fma(
+                lhs[b * rows * depth + i * product.lhs.lineStride + k * product.lhs.depthStride],
+                rhs[b * depth * columns + j * product.rhs.lineStride + k * product.rhs.depthStride],
+                sum);
+          if (isSkipped)
+            sum = untouched;
+          ASSERT_EQ(std::memcmp(&sum, &result[place], sizeof(Element)), 0)
+              << rows << " x " << columns << " x " << depth << ", batch " << b << ", element (" << i
+              << ", " << j << "): " << result[place] << ", expected " << sum;
+        }
+  }
+
+private:
+  std::vector<Element> values(int64_t count) {
+    std::vector<Element> made(count);
+    std::normal_distribution<Element> distribution;
+    for (Element &value : made) {
+      value = distribution(random);
+      // Products of these round to -0 or are subnormal.
+      if (random() % 8 == 0)
+        value *= sizeof(Element) == 4 ? Element(1e-30) : Element(1e-200);
+    }
+    return made;
+  }
+
+  template <typename T> void *copy(const std::vector<T> &from) {
+    void *memory = nullptr;
+    EXPECT_TRUE(device.allocate(from.size() * sizeof(T) + 1, &memory).ok());
+    allocated.push_back(memory);
+    EXPECT_TRUE(device.write(memory, from.data(), from.size() * sizeof(T), nullptr).ok());
+    return memory;
+  }
+
+  gpu::Device &device;
+  const gpu::EngineKernels &engine;
+  Sizes sizes;
+  std::mt19937_64 random;
+  std::vector<void *> allocated;
+};
+
+class DeviceProducts : public OnDevice<> {
+protected:
+  void SetUp() override { ASSERT_TRUE(gpu::EngineKernels::load(*on.device, engine).ok()); }
+
+  template <typename Element> void multiply(Sizes sizes) {
+    for (const bool lhsTransposed : {false, true})
+      for (const bool rhsTransposed : {false, true})
+        Multiplication<Element>(*on.device, engine, sizes).run(lhsTransposed, rhsTransposed, false);
+  }
+
+  template <typename Element> void multiplySymmetric(int64_t side, int64_t depth, int64_t batches) {
+    for (const bool transposed : {false, true})
+      Multiplication<Element>(*on.device, engine, {side, side, depth, batches})
+          .run(transposed, !transposed, true);
+  }
+
+  gpu::EngineKernels engine;
+};
+
+// Tiles are 128 wide in f32 and 64 in f64, threads have vectors of 4 and 2, and strips are 16 deep.
+TEST_P(DeviceProducts, HaveTheBitsOfOneChainAtTheEdgesOfTiles) {
+  const Sizes sizes[] = {{1, 1, 1, 1},      {1, 9, 5, 1},     {9, 1, 5, 1},    {5, 5, 0, 1},
+                         {4, 8, 16, 1},     {3, 5, 17, 3},    {63, 65, 15, 1}, {64, 64, 16, 1},
+                         {65, 63, 31, 2},   {127, 3, 33, 1},  {3, 127, 2, 1},  {128, 128, 32, 1},
+                         {129, 129, 17, 1}, {128, 130, 4, 2}, {257, 20, 3, 1}, {66, 260, 1, 1},
+                         {0, 4, 3, 1},      {4, 0, 3, 1},     {3, 4, 5, 0}};
+  for (const Sizes &each : sizes) {
+    ASSERT_NO_FATAL_FAILURE(multiply<float>(each));
+    ASSERT_NO_FATAL_FAILURE(multiply<double>(each));
+  }
+}
+
+TEST_P(DeviceProducts, HaveTheBitsOfOneChainIfTheyAreSymmetric) {
+  for (const int64_t side : {0, 1, 7, 63, 64, 65, 127, 128, 129, 260})
+    for (const int64_t depth : {0, 1, 18}) {
+      ASSERT_NO_FATAL_FAILURE(multiplySymmetric<float>(side, depth, 1 + side % 2));
+      ASSERT_NO_FATAL_FAILURE(multiplySymmetric<double>(side, depth, 1 + side % 2));
+    }
+}
+
+TEST_P(DeviceProducts, LeaveTheResultIfTheTensorIsSkipped) {
+  Multiplication<float>(*on.device, engine, {20, 30, 10, 1}).run(false, false, false, true);
+}
+
+// Sums of -0 stay -0 beyond the depth of the last strip.
+TEST_P(DeviceProducts, KeepNegativeZeros) {
+  const float small = 1e-30F;
+  for (const int64_t depth : {1, 15, 16, 17}) {
+    std::vector<float> lhs(depth, small), rhs(depth, -small);
+    float expected = 0;
+    for (int64_t k = 0; k < depth; ++k)
+      expected = std::fma(lhs[k], rhs[k], expected);
+    ASSERT_TRUE(std::signbit(expected) && expected == 0);
+    std::vector<void *> memory(5);
+    auto put = [&](size_t index, const void *from, size_t bytes) {
+      ASSERT_TRUE(on.device->allocate(bytes, &memory[index]).ok());
+      ASSERT_TRUE(on.device->write(memory[index], from, bytes, nullptr).ok());
+    };
+    float result = 1, notSkipped = 0;
+    put(0, lhs.data(), depth * sizeof(float));
+    put(1, rhs.data(), depth * sizeof(float));
+    put(2, &result, sizeof(float));
+    put(3, memory.data(), 3 * sizeof(void *));
+    put(4, &notSkipped, sizeof(float));
+    const gpu::Product product{static_cast<void *const *>(memory[3]),
+                               memory[4],
+                               UPD_F32,
+                               {0, depth, 1, depth},
+                               {1, 1, 1, depth},
+                               2,
+                               1,
+                               1,
+                               1,
+                               1,
+                               depth,
+                               0,
+                               0};
+    memory.push_back(nullptr);
+    put(5, &product, sizeof(product));
+    auto *products = static_cast<gpu::Product *>(memory[5]);
+    int64_t count = 1, tiles = 1;
+    void *arguments[] = {&products, &count, &tiles};
+    ASSERT_TRUE(on.device->launch(engine.multiplyF32, 1, arguments, nullptr).ok());
+    ASSERT_TRUE(on.device->read(&result, memory[2], sizeof(float), nullptr).ok());
+    EXPECT_EQ(std::bit_cast<uint32_t>(result), std::bit_cast<uint32_t>(expected)) << depth;
+    for (void *each : memory)
+      on.device->release(each);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceProducts,
+                         testing::Combine(testing::ValuesIn(SteppedOn::names())),
+                         [](const auto &info) { return std::get<0>(info.param); });
+
+} // namespace
