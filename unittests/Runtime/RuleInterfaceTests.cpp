@@ -247,6 +247,22 @@ TEST(RuleInterface, HoldsCallsAndConditions) {
       << rule.json();
 }
 
+TEST(RuleInterface, HoldsCallsOfEachShape) {
+  for (const CallInterface &call : {CallInterface{MatrixFunction::SortRows, {0, 7}, 4},
+                                    CallInterface{MatrixFunction::SortRows, {2, 7}, 8},
+                                    CallInterface{MatrixFunction::SolveLower, {6, 0}, 4},
+                                    CallInterface{MatrixFunction::SolveUpper, {6, 6}, 8},
+                                    CallInterface{MatrixFunction::Transpose, {2}, 8}}) {
+    SCOPED_TRACE(nameOf(call.function));
+    RuleInterface rule = calls();
+    rule.plans.back().calls[2] = call;
+    const CallInterface read = readBack(rule).plans.back().calls[2];
+    EXPECT_EQ(read.function, call.function);
+    EXPECT_EQ(read.operands, call.operands);
+    EXPECT_EQ(read.result, call.result);
+  }
+}
+
 TEST(RuleInterface, HasAPlanForEachShape) {
   const std::vector<PlanInterface> plans = products().plans;
   const auto planFor = [&](TensorClass tensor, int64_t rows, int64_t columns) {
@@ -517,6 +533,21 @@ TEST(RuleInterface, RefusesInvalidCalls) {
   EXPECT_PROBLEM(calls, plan.calls[2].result = 6,
                  "the result of a call of `sort_columns` is stream 6, expected a temporary that is "
                  "no operand");
+  EXPECT_PROBLEM(calls, plan.calls[2].result = 9, "a call of `sort_columns` has stream 9 of 9");
+  EXPECT_PROBLEM(calls, (plan.calls[2] = {MatrixFunction::SortRows, {4, 7}, 0}),
+                 "the result of a call of `sort_rows` is stream 0, expected a temporary that is no "
+                 "operand");
+  EXPECT_PROBLEM(calls, (plan.calls[2] = {MatrixFunction::SortRows, {0, 7}, 8}),
+                 "a call of `sort_rows` takes an element and a row and makes rows x rows");
+  EXPECT_PROBLEM(calls, (plan.calls[2] = {MatrixFunction::SortColumns, {0, 7}, 4}),
+                 "a call of `sort_columns` takes an element and a row and makes an element");
+  EXPECT_PROBLEM(calls, (plan.calls[2] = {MatrixFunction::SolveUpper, {5, 0}, 4}),
+                 "a call of `solve_upper` takes columns x columns and an element and makes an "
+                 "element");
+  EXPECT_PROBLEM(calls, (plan.calls[2] = {MatrixFunction::SolveLower, {6, 0}, 8}),
+                 "a call of `solve_lower` takes rows x rows and an element and makes rows x rows");
+  EXPECT_PROBLEM(calls, (plan.calls[2] = {MatrixFunction::Transpose, {0}, 4}),
+                 "a call of `transpose` takes an element and makes an element");
   EXPECT_PROBLEM(calls, plan.sequence.back().condition = 2,
                  "a stage has the condition 2 of a row of 2 scalars");
 }

@@ -146,8 +146,9 @@ def OrientProductsPass : Pass<"updraft-orient-products", "::mlir::ModuleOp"> {
     columns. This pass replaces such values by their transposes, which have the parameter's shape
     again: elementwise operations by the same operations, and products by products of the
     transposed factors in the other order. Their bits are the same. The transposes that remain are
-    operands of products. Products whose result is symmetric are marked, so that only one triangle
-    is computed.
+    operands of products. Where anything else needs the transpose of a square matrix that isn't a
+    product of others, such as a state, the pass adds `updraft.apply transpose`, which makes it in
+    memory. Products whose result is symmetric are marked, so that only one triangle is computed.
 
     Before:
 
