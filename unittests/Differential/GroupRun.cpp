@@ -45,6 +45,18 @@ upd_tensor differential::view(std::vector<char> &data, const std::vector<int64_t
   return tensor;
 }
 
+void GroupRun::stepInEveryType(RuleCase ruleCase, const Shapes &shapes, int steps) {
+  for (int32_t threads : {1, 3})
+    for (StorageType dtype : {StorageType::F32, StorageType::BF16, StorageType::F64}) {
+      ruleCase.storage = {{"param", dtype}, {"grad", dtype}};
+      SCOPED_TRACE(describe(ruleCase) + " on " + std::to_string(threads) + " threads");
+      GroupRun run;
+      ASSERT_NO_FATAL_FAILURE(run.make(ruleCase, shapes, threads));
+      for (int step = 1; step <= steps; ++step)
+        ASSERT_NO_FATAL_FAILURE(run.step(step));
+    }
+}
+
 void GroupRun::makeParameters(const Shapes &shapes) {
   // Parameters are numbered over the groups in order.
   for (size_t group : {0, 1})

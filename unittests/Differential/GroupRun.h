@@ -46,6 +46,9 @@ public:
   /// has another number of threads when the prepared step is applied.
   void step(int number, int32_t threadsToApply = 0);
 
+  /// Steps a rule with parameters and gradients of each usual type, on 1 and on 3 threads.
+  static void stepInEveryType(RuleCase ruleCase, const Shapes &shapes, int steps);
+
 private:
   struct Parameter {
     std::vector<int64_t> dimensions;

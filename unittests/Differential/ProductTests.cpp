@@ -91,18 +91,7 @@ const Shapes shapes = {{7},          {1, 1},  {1, 9},   {9, 1},    {5, 5},
                        {13, 33},     {70, 3}, {64, 64}, {3, 8, 5}, {2, 33, 33},
                        {2, 2, 3, 4}, {0, 4},  {4, 0},   {0, 2, 2}, {100, 131}};
 
-TEST_P(Products, StepAsInterpreted) {
-  for (int32_t threads : {1, 3})
-    for (StorageType dtype : {StorageType::F32, StorageType::BF16, StorageType::F64}) {
-      RuleCase ruleCase = caseOf(GetParam());
-      ruleCase.storage = {{"param", dtype}, {"grad", dtype}};
-      SCOPED_TRACE(describe(ruleCase) + " on " + std::to_string(threads) + " threads");
-      GroupRun run;
-      ASSERT_NO_FATAL_FAILURE(run.make(ruleCase, shapes, threads));
-      for (int step = 1; step <= 3; ++step)
-        ASSERT_NO_FATAL_FAILURE(run.step(step));
-    }
-}
+TEST_P(Products, StepAsInterpreted) { GroupRun::stepInEveryType(caseOf(GetParam()), shapes, 3); }
 
 // Large enough for several threads and blocks of the depth.
 TEST_P(Products, StepAsInterpretedOnSeveralThreads) {

@@ -127,16 +127,7 @@ const Shapes shapes = {{7},      {},      {1, 1},    {1, 9},    {9, 1},      {5,
                        {0, 4},   {4, 0},  {0, 2, 2}, {3, 0, 2}, {2, 3, 0},   {100, 131}};
 
 TEST_P(SquareStates, StepAsInterpreted) {
-  for (int32_t threads : {1, 3})
-    for (StorageType dtype : {StorageType::F32, StorageType::BF16, StorageType::F64}) {
-      RuleCase ruleCase = caseOf(GetParam());
-      ruleCase.storage = {{"param", dtype}, {"grad", dtype}};
-      SCOPED_TRACE(describe(ruleCase) + " on " + std::to_string(threads) + " threads");
-      GroupRun run;
-      ASSERT_NO_FATAL_FAILURE(run.make(ruleCase, shapes, threads));
-      for (int step = 1; step <= 3; ++step)
-        ASSERT_NO_FATAL_FAILURE(run.step(step));
-    }
+  GroupRun::stepInEveryType(caseOf(GetParam()), shapes, 3);
 }
 
 // Large enough for several threads, which share the sweeps over a matrix and its products.
