@@ -92,7 +92,7 @@ void PlanRun::finish(const std::vector<int64_t> &groupSizes, uint64_t seed,
     if (hasSites) {
       const uint32_t param = list[position].param;
       for (size_t i = 0; i < sites.size(); ++i) {
-        const TensorShape shape = shapes[position].of(siteMatrices[i]);
+        const TensorShape shape = shapes[position].of(SweepDomain::siteMatrices[i]);
         sites[i].push_back(
             {seed, 0, numbers.empty() ? param : numbers[param], shape.rows, shape.columns});
       }
@@ -108,9 +108,7 @@ SweepDomain &PlanRun::domainOf(SweepDomain::Key key) {
 const upd_site *PlanRun::sitesOf(Extent matrices, size_t position) const {
   if (!hasSites)
     return nullptr;
-  const auto index = static_cast<size_t>(
-      std::find(std::begin(siteMatrices), std::end(siteMatrices), matrices) - siteMatrices);
-  return sites[index].data() + position;
+  return sites[SweepDomain::siteIndexOf(matrices)].data() + position;
 }
 
 void PlanRun::start(const Step &step) {

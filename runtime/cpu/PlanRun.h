@@ -117,9 +117,6 @@ private:
 
   /// Fewer fused multiply-adds than these are not worth another thread.
   static constexpr int64_t threadOperations = 1 << 20;
-  /// The matrices that sweeps run over, and that have sites of their own.
-  static constexpr Extent siteMatrices[] = {Extent::Element, Extent::RowsByRows,
-                                            Extent::ColumnsByColumns};
 
   SweepDomain &domainOf(SweepDomain::Key key);
   const upd_site *sitesOf(Extent matrices, size_t position) const;
@@ -176,7 +173,7 @@ private:
   std::vector<Tensor> list;
   std::vector<TensorShape> shapes;
   std::vector<void *> streams; // streamCount for each tensor
-  std::array<std::vector<upd_site>, std::size(siteMatrices)> sites;
+  std::array<std::vector<upd_site>, std::size(SweepDomain::siteMatrices)> sites;
   std::vector<SweepDomain> domains; // that of elements, then others that sweeps use
   int64_t elementBytes = 0;         // sum of all streams over elements
   TensorWindows windows;

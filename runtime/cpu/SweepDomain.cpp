@@ -6,6 +6,11 @@
 
 using namespace updraft::runtime;
 
+size_t SweepDomain::siteIndexOf(Extent matrices) {
+  return static_cast<size_t>(std::find(std::begin(siteMatrices), std::end(siteMatrices), matrices) -
+                             siteMatrices);
+}
+
 SweepDomain::Key SweepDomain::keyOf(const SweepInterface &sweep) {
   if (sweep.isMatrix)
     return {Kind::Blocks, sweep.over};

@@ -33,6 +33,11 @@ public:
     auto operator<=>(const Key &) const = default;
   };
   static Key keyOf(const SweepInterface &sweep);
+  /// The matrices that sweeps run over, and that have sites of their own.
+  static constexpr Extent siteMatrices[] = {Extent::Element, Extent::RowsByRows,
+                                            Extent::ColumnsByColumns};
+  /// The position of the matrices of a key among these.
+  static size_t siteIndexOf(Extent matrices);
 
   /// The minimum cost per thread if several threads run.
   static constexpr int64_t threadCost = 16 * 1024;

@@ -16,10 +16,6 @@ using updraft::runtime::StreamInterface;
 using updraft::runtime::SweepDomain;
 using updraft::runtime::SweepInterface;
 
-/// The matrices that sweeps run over, and that have sites of their own. As on the CPU.
-static constexpr Extent siteMatrices[] = {Extent::Element, Extent::RowsByRows,
-                                          Extent::ColumnsByColumns};
-
 DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, size_t planIndex)
     : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]) {
   bool usesSites = plan.usesRandom, hasSquares = false;
@@ -56,14 +52,12 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
       }
   }
   if (usesSites)
-    siteCount = hasSquares ? std::size(siteMatrices) : 1;
+    siteCount = hasSquares ? std::size(SweepDomain::siteMatrices) : 1;
 }
 
 /// The sites of all tensors for sweeps of a domain.
 upd_site *DevicePlan::sitesOf(const DeviceArena &tables, const Domain &domain) const {
-  const auto *const found =
-      std::find(std::begin(siteMatrices), std::end(siteMatrices), domain.matrices);
-  const auto index = static_cast<size_t>(found - siteMatrices);
+  const size_t index = SweepDomain::siteIndexOf(domain.matrices);
   return tables.at(sites, index < siteCount ? index * list.size() : 0);
 }
 
@@ -236,7 +230,7 @@ void DevicePlan::fillTensors(DeviceArena &tables, const DeviceArena &scratch, co
     own[UPD_TENSOR_COLUMNS] = static_cast<double>(tensor.shape.columns);
     own[UPD_TENSOR_GROUP_SIZE] = static_cast<double>(groupSizes[tensor.group]);
     for (size_t j = 0; j < siteCount; ++j) {
-      const runtime::TensorShape shape = tensor.shape.of(siteMatrices[j]);
+      const runtime::TensorShape shape = tensor.shape.of(SweepDomain::siteMatrices[j]);
       tables.host(sites)[j * list.size() + i] = {seed, 0, tensor.number, shape.rows, shape.columns};
     }
     for (size_t j = 0; j < plan.scalarStates.size(); ++j) {

@@ -359,10 +359,11 @@ LogicalResult CallOp::verify() {
   SmallVector<Extent> operands;
   for (Value input : getInputs())
     operands.push_back(overOf(input));
-  for (Value value :
-       llvm::concat<Value>(SmallVector<Value>(getInputs()), SmallVector<Value>{getResult()}))
-    if (cast<StreamType>(value.getType()).getStorage() != plan.getCompute())
-      return emitOpError() << "has a stream of type " << value.getType() << ", must be of "
+  SmallVector<Type> types(getInputs().getTypes());
+  types.push_back(getType());
+  for (Type type : types)
+    if (cast<StreamType>(type).getStorage() != plan.getCompute())
+      return emitOpError() << "has a stream of type " << type << ", must be of "
                            << plan.getCompute();
   // call_c2
   if (std::string problem = problemOfApplied(getFunction(), operands); !problem.empty())

@@ -19,15 +19,15 @@ Conditions::Conditions(RuleOp rule, const ExtentAnalysis &extents, const StageAn
     : rule(rule), extents(extents), stages(stages) {
   for (Operation &operation : llvm::reverse(rule.getBody().front())) {
     Conjunction when;
+    // Every tensor of the group takes part in a reduction over it.
+    if (auto reduce = dyn_cast<ReduceOp>(operation); reduce && reduce.getOver() == Extent::group)
+      needed[reduce.getResult()] = {};
     if (operation.getNumResults() != 0) {
       auto found = needed.find(operation.getResult(0));
       if (found == needed.end())
         continue;
       when = found->second;
     }
-    // Every tensor of the group takes part in a reduction over it.
-    if (auto reduce = dyn_cast<ReduceOp>(operation); reduce && reduce.getOver() == Extent::group)
-      when.clear();
     auto select = dyn_cast<arith::SelectOp>(operation);
     if (!select || !isKnownFlag(select.getCondition())) {
       for (Value operand : operation.getOperands())

@@ -14,7 +14,7 @@ class Conditions {
 public:
   /// A flag, and the value that it must have.
   using Literal = std::pair<mlir::Value, bool>;
-  /// Literals that all hold. Nothing is needed more often than with none.
+  /// Literals that all hold. An empty one holds in every step.
   using Conjunction = llvm::SmallVector<Literal, 2>;
 
   Conditions(RuleOp rule, const ExtentAnalysis &extents, const StageAnalysis &stages);

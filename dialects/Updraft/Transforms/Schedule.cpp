@@ -266,8 +266,7 @@ void Scheduler::chooseConditions() {
       when = when ? Conditions::either(*when, other) : other;
     };
     for (ReduceOp reduce : draft.reductions)
-      include(reduce.getOver() == Extent::group ? Conditions::Conjunction()
-                                                : conditions.neededWhen(reduce.getResult()));
+      include(conditions.neededWhen(reduce.getResult()));
     for (Value made : draft.made)
       include(conditions.neededWhen(made));
     for (auto [current, then] : draft.writes)

@@ -30,25 +30,22 @@ static void forResults(RuleOp rule, AddNext addNext, AddSkip addSkip) {
     addSkip(skip);
 }
 
-/// Returns the operations of a kind that the rule's results need, in order.
-template <typename Op>
-static SmallVector<Op> neededOps(RuleOp rule, llvm::function_ref<Op(Operation *)> asKind) {
+/// Returns the operations that the rule's results need, in order.
+static SmallVector<Operation *> neededOperations(RuleOp rule) {
   SmallVector<Value> results = sharedReductionsOf(rule);
   forResults(
       rule, [&](Value, Value value) { results.push_back(value); },
       [&](Value skip) { results.push_back(skip); });
-  SmallVector<Op> needed;
-  Slice slice =
-      Slice::compute(results, [](Value value) { return isa<StateOp>(value.getDefiningOp()); });
-  for (Operation *operation : slice.operations)
-    if (Op op = asKind(operation))
-      needed.push_back(op);
-  return needed;
+  return Slice::compute(results, [](Value value) { return isa<StateOp>(value.getDefiningOp()); })
+      .operations;
 }
 
 SmallVector<ReduceOp> updraft::neededReductions(RuleOp rule) {
-  return neededOps<ReduceOp>(rule,
-                             [](Operation *operation) { return dyn_cast<ReduceOp>(operation); });
+  SmallVector<ReduceOp> needed;
+  for (Operation *operation : neededOperations(rule))
+    if (auto reduce = dyn_cast<ReduceOp>(operation))
+      needed.push_back(reduce);
+  return needed;
 }
 
 bool updraft::isOfWholeMatrices(Operation *operation) { return isa<ProductOp, ApplyOp>(operation); }
@@ -85,9 +82,7 @@ static std::pair<unsigned, unsigned> placeOf(unsigned stage, Extent extent) {
 
 StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
     : extents(extents), needed(neededReductions(rule)),
-      wholeMatrices(neededOps<Operation *>(rule, [](Operation *operation) {
-        return isOfWholeMatrices(operation) ? operation : nullptr;
-      })) {
+      wholeMatrices(llvm::filter_to_vector(neededOperations(rule), isOfWholeMatrices)) {
   std::pair<unsigned, unsigned> lastShared;
   for (Operation &operation : rule.getBody().front()) {
     unsigned stage = 0;
