@@ -174,7 +174,7 @@ typedef enum upd_stage_kind UPD_INT32 {
 
 /* Functions of whole matrices. Each batch of a tensor has a call of its own. */
 typedef enum upd_matrix_function UPD_INT32 {
-  UPD_FUNCTION_QR = 0,           /* Q of a = Q R, where R has no negative diagonal element */
+  UPD_FUNCTION_QR = 0,           /* Q of a = Q R; the diagonal of R is not negative */
   UPD_FUNCTION_CHOLESKY = 1,     /* the lower l with a = l l^T; reads the lower triangle of a */
   UPD_FUNCTION_EIGENVECTORS = 2, /* as columns, in ascending order of eigenvalues; the largest
                                     element of each is positive; reads the lower triangle */
@@ -215,8 +215,7 @@ typedef struct upd_stage_record {
   upd_slice makes; /* temporaries, whose former values are lost */
   upd_slice reductions;
   upd_matrix_function function; /* of a call; else 0 */
-  uint32_t
-      condition; /* the position in the row of a flag that an earlier prologue computes; 0: none */
+  uint32_t condition; /* the position of a flag of an earlier prologue in the row; 0: none */
 } upd_stage_record;
 
 typedef enum upd_reduction_kind UPD_INT32 {

@@ -48,8 +48,8 @@ class SOAP(
 ):
     """Vyas et al. (arXiv 2409.11321), as in their code.
 
-    Eigenvalues that are equal, such as zeros, have no eigenvectors of their own: `choose` may give
-    other ones for "basis left" and "basis right".
+    Equal eigenvalues, such as zeros, allow any basis of their eigenvectors. `choose` may select it
+    for "basis left" and "basis right".
     """
 
     def update(self, p, g, state, h, t):

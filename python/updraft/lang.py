@@ -417,7 +417,7 @@ def scale_columns(x: Operand, scale: Operand) -> Value:
 
 
 def qr(x: Operand) -> Value:
-    """The orthogonal factor Q of a square matrix Q R, where R has no negative diagonal element.
+    """The orthogonal factor Q of a square matrix Q R. The diagonal of R is not negative.
 
     It is computed by LAPACK, like the factorizations and solvers below. NaN if an element isn't
     finite.

@@ -122,8 +122,8 @@ private:
       strip = depth * operand.depthStride;
     }
 
-    /// Loads the elements of the next strip. Those outside of the operand become `padding`; their
-    /// loads access an element that exists, so that there is no branch for each.
+    /// Loads the elements of the next strip. Elements outside of the operand become `padding`.
+    /// They are loaded from `some`, an element that exists, which avoids a branch for each.
     [[gnu::always_inline]] void load(Element (&to)[loads], bool isWhole, int64_t depthLeft,
                                      Element padding) {
       if (isWhole && depthLeft >= depth) {

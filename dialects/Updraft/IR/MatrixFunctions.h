@@ -1,5 +1,4 @@
-//===- MatrixFunctions.h - Operands of functions of whole matrices -------------------*- C++
-//-*-===//
+//===- MatrixFunctions.h - Operands of functions of whole matrices ------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_IR_MATRIXFUNCTIONS_H
 #define UPDRAFT_IR_MATRIXFUNCTIONS_H

@@ -385,7 +385,7 @@ def Updraft_ApplyOp : Updraft_Op<"apply", [HasParent<"RuleOp">, Pure]> {
   let description = [{
     Each batch has a call of its own. The functions are:
 
-    - `qr(a)`: the orthogonal factor Q of a = Q R, where R has no negative diagonal element
+    - `qr(a)`: the orthogonal factor Q of a = Q R; the diagonal of R is not negative
     - `cholesky(a)`: the lower triangular l with a = l l^T; reads the lower triangle of a
     - `eigenvectors(a)`: the eigenvectors of a symmetric matrix, as columns, in ascending order of
       their eigenvalues; the largest element of each, the first of several, is positive. Reads the
