@@ -13,8 +13,8 @@ import updraft
 from updraft import optim
 from updraft.optim import devices
 
-from .rules_in_torch import IN_TORCH
 from .test_clipping import test_thirty_steps as test_clipped_steps  # noqa: F401
+from .test_square_states import traced as preconditioned
 from .test_torch_table import (  # noqa: F401
     test_layouts_of_groups,
     test_steps_with_a_closure,
@@ -72,13 +72,13 @@ class Pair:
                 assert_same(stepped, torch.as_tensor(value))
 
 
-# Muon multiplies by torch there; code for GPUs doesn't multiply yet.
+#: Rules with functions of matrices, for which there is no code for GPUs.
+ON_CPU = ["KLShampoo", "PSGDPro", "SOAP", "Shampoo"]
+
 CLASSES = sorted(
     name
     for name in optim.__all__
-    if isinstance(getattr(optim, name), type)
-    and name not in ("LBFGS", "SparseAdam")
-    and (name == "Muon" or name not in {*updraft.shipped_rules()} - {*IN_TORCH})
+    if isinstance(getattr(optim, name), type) and name not in ("LBFGS", "SparseAdam", *ON_CPU)
 )
 
 
@@ -87,6 +87,30 @@ CLASSES = sorted(
 def test_classes(name, dtype, emulated):
     shapes = MATRICES if name == "Muon" else SHAPES
     pair = Pair(emulated, lambda params: getattr(optim, name)(params, lr=1e-2), shapes, dtype)
+    for _ in range(3):
+        pair.step()
+    pair.check()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["f32", "f64"])
+def test_muon_with_compiled_products(dtype, emulated):
+    pair = Pair(emulated, lambda params: optim.Muon(params, numerics="ieee"), MATRICES, dtype)
+    for _ in range(3):
+        pair.step()
+    pair.check()
+
+
+@pytest.mark.parametrize("name", ON_CPU)
+def test_functions_of_matrices_are_refused(name, emulated):
+    param = torch.nn.Parameter(torch.ones(3, 4))
+    param.grad = torch.ones(3, 4)
+    optimizer = getattr(optim, name)([param], lr=1e-2)
+    with pytest.raises(updraft.UnsupportedError, match="has functions of matrices, which code for"):
+        optimizer.step()
+
+
+def test_square_states(emulated):
+    pair = Pair(emulated, lambda params: updraft.optimizer(preconditioned, params))
     for _ in range(3):
         pair.step()
     pair.check()

@@ -41,6 +41,7 @@ public:
     const bool lhsByRows = !lhsTransposed, rhsByRows = rhsTransposed;
     gpu::Product product{static_cast<void *const *>(copy(streams)),
                          copy(skip),
+                         0,
                          sizeof(Element) == 4 ? UPD_F32 : UPD_F64,
                          {0, lhsByRows ? depth : 1, lhsByRows ? 1 : rows, rows * depth},
                          {1, rhsByRows ? depth : 1, rhsByRows ? 1 : columns, depth * columns},
@@ -172,6 +173,7 @@ TEST_P(DeviceProducts, KeepNegativeZeros) {
     put(4, &notSkipped, sizeof(float));
     const gpu::Product product{static_cast<void *const *>(memory[3]),
                                memory[4],
+                               0,
                                UPD_F32,
                                {0, depth, 1, depth},
                                {1, 1, 1, depth},
@@ -230,6 +232,17 @@ rule Preconditioned(lr = 0.1) {
     next l     = if matrix then (if first then left else left / size) + row_mean(grad) * 1e-3 else 0
     next r     = right
     next param = param - lr * (if matrix then left @ grad @ right / size else grad)
+  }
+})",
+                             R"(
+rule Turned(lr = 0.1) {
+  state q over (row, row) = identity(param) when matrix
+  update(param, grad, step) {
+    let turns = is_multiple(step, 2)
+    let g     = if matrix then gram(grad) else 0
+    let moved = if matrix then q @ g / (norm(g) + 1) + q else 0
+    next q     = if turns then moved else q when matrix
+    next param = param - lr * (if matrix then q @ grad else grad)
   }
 })",
                              R"(
