@@ -103,10 +103,8 @@ def test_muon_with_compiled_products(dtype, emulated):
 @pytest.mark.parametrize("name", ON_CPU)
 def test_functions_of_matrices_are_refused(name, emulated):
     param = torch.nn.Parameter(torch.ones(3, 4))
-    param.grad = torch.ones(3, 4)
-    optimizer = getattr(optim, name)([param], lr=1e-2)
     with pytest.raises(updraft.UnsupportedError, match="has functions of matrices, which code for"):
-        optimizer.step()
+        getattr(optim, name)([param], lr=1e-2)
 
 
 def test_square_states(emulated):
