@@ -6,7 +6,8 @@
 
 // CHECK-LABEL: gpu.func @P_sweep0(
 //                  The scales, of which there is one for 256 elements, are the last stream.
-// CHECK-SAME:      updraft.stream_bytes = array<i64: 4, 4, 1, 4>
+//                  The sweep does not access the parameter.
+// CHECK-SAME:      updraft.stream_bytes = array<i64: 0, 4, 1, 4>
 // CHECK-SAME:      updraft.stream_extents = array<i64: 0, 0, 0, 4>
 // CHECK:         %lane = arith.andi %member, %c31_i32
 // CHECK:         %whole = arith.andi %length, %c-256_i32
