@@ -144,7 +144,7 @@ WORKS = [
     Work("polargrad", {"lr": 5e-2}),
     Work("soap", {"lr": 3e-3}),
     Work("shampoo", {"lr": 1e-3}),
-    Work("kl_shampoo", {"lr": 1e-3}),
-    Work("psgd_pro", {"lr": 3e-3}),
+    Work("kl_shampoo", {"lr": 3e-3}),
+    Work("psgd_pro", {"lr": 2e-2}),
     Work("sophia", {"lr": 1e-3, "weight_decay": 0.01}),
 ]

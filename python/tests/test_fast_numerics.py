@@ -14,6 +14,8 @@ from .stepping import SHAPES, STEPS, Closeness
 from .test_against_torch import CASES
 
 MAX_ULP_PER_STEP = 2
+# An inverse fourth root of a factor below full rank magnifies errors.
+MAX_ULP_PER_STEP_OF = {"shampoo": 64}
 SETTINGS = [(path.stem, {}) for path in sorted(RULES.glob("*.upd"))]
 SETTINGS += [(case.rule, case.settings) for case in CASES if case.settings]
 
@@ -36,4 +38,4 @@ def test_twenty_steps_are_close(name, settings):
         grads = randoms()
         for optimizer in optimizers:
             optimizer.step(grads)
-        closeness.check(step, MAX_ULP_PER_STEP)
+        closeness.check(step, MAX_ULP_PER_STEP_OF.get(name, MAX_ULP_PER_STEP))

@@ -5,8 +5,8 @@
 // RUN: updraft-opt %s --pass-pipeline="builtin.module(convert-updraft-plan-to-gpu,convert-updraft-gpu-to-emulator)" | FileCheck %s --check-prefix=EMULATOR
 
 // CHECK-LABEL: gpu.func @P_sweep0(
-//                  The scales, of which there is one for 256 elements, are the last stream.
-//                  The sweep does not access the parameter.
+//                  The scales, of which there is one for 256 elements, are the last stream. The sweep
+//                  doesn't access the first.
 // CHECK-SAME:      updraft.stream_bytes = array<i64: 0, 4, 1, 4>
 // CHECK-SAME:      updraft.stream_extents = array<i64: 0, 0, 0, 4>
 // CHECK:         %lane = arith.andi %member, %c31_i32

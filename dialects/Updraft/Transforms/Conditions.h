@@ -21,7 +21,8 @@ public:
 
   /// Returns the literals that hold in every step that needs the value.
   Conjunction neededWhen(mlir::Value value) const;
-  /// Returns the literals that hold in every step in which storing `next` changes the parameter or state `current`.
+  /// Returns the literals that hold in every step in which storing `next` changes the parameter or
+  /// state `current`.
   Conjunction changesWhen(mlir::Value current, mlir::Value next) const;
   /// Returns the literals of both: they hold in every step that needs one of two things.
   static Conjunction either(const Conjunction &left, const Conjunction &right);
