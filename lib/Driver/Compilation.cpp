@@ -93,19 +93,11 @@ llvm::Error Compilation::schedule() {
                        operationsOfFunction, operationsOfReduction);
     return makeError(UPD_COMPILE_ERROR, diagnostics.render());
   }
-  if (request.gpu && llvm::any_of(plans, [](PlanOp plan) { return plan.multiplies(); }))
-    return makeError(UPD_UNSUPPORTED, "rule `" + ruleName +
-                                          "` multiplies matrices, which code for GPUs can't do "
-                                          "yet; step these parameters on the CPU");
   if (request.gpu &&
       llvm::any_of(plans, [](PlanOp plan) { return !plan.getBody().getOps<CallOp>().empty(); }))
     return makeError(UPD_UNSUPPORTED, "rule `" + ruleName +
                                           "` has functions of matrices, which code for GPUs can't "
                                           "compute yet; step these parameters on the CPU");
-  if (request.gpu && llvm::any_of(plans, [](PlanOp plan) { return plan.hasSquareMatrices(); }))
-    return makeError(UPD_UNSUPPORTED, "rule `" + ruleName +
-                                          "` has square matrices, which code for GPUs can't have "
-                                          "yet; step these parameters on the CPU");
   if (llvm::Error error = requireMemory(bytesToCompile + bytesPerOperation * size))
     return error;
   auto description =

@@ -97,6 +97,10 @@ def test_peers_take_turns(suite, monkeypatch, capsys):
     assert set(times["updraft"]) == {"median_ms", "min_ms", "max_ms", "host_us"}
     # Triton can't run, and the others run without it.
     assert "triton" in results["adamw f32, 4096 elements"]["missing"]
+    assert set(results["muon f32, GPT-2's matrices"]["times"]) == {"updraft", "torch"}
+    product = results["product f32, 40 x 40 x 40"]["times"]
+    assert set(product) == {"updraft", "cuBLAS"}
+    assert product["updraft"]["tflops"] > 0
     figures = [line for line in lines if "figure" in line]
     assert len(figures) == 6
     assert all(figure["reached"] == (figure["value"] >= 1) for figure in figures)
@@ -114,6 +118,12 @@ def test_resnet50_has_its_parameters(suite):
     shapes = suite("peers").resnet50()
     assert len(shapes) == 161
     assert sum(torch.Size(shape).numel() for shape in shapes) == 25_557_032
+
+
+def test_gpt2_has_its_matrices(suite):
+    shapes = suite("peers").gpt2()
+    assert len(shapes) == 48
+    assert sum(torch.Size(shape).numel() for shape in shapes) == 84_934_656
 
 
 def test_triton_kernel_is_adamw(tmp_path):

@@ -1,4 +1,4 @@
-"""Steps on a GPU (the emulator) against steps on the CPU, bit for bit.
+"""Steps on a GPU against steps on the CPU, bit for bit: on the emulator, and on any GPU.
 
 For torch, the emulator's tensors are on the CPU; only `updraft.optim.devices` knows the difference.
 """
@@ -13,8 +13,8 @@ import updraft
 from updraft import optim
 from updraft.optim import devices
 
-from .rules_in_torch import IN_TORCH
 from .test_clipping import test_thirty_steps as test_clipped_steps  # noqa: F401
+from .test_square_states import traced as preconditioned
 from .test_torch_table import (  # noqa: F401
     test_layouts_of_groups,
     test_steps_with_a_closure,
@@ -26,26 +26,39 @@ SHAPES = [(13, 11), (7,), (), (3, 5, 2), (0, 4)]
 MATRICES = [(13, 11), (7, 9)]
 
 
-@pytest.fixture(autouse=True)
-def emulated(monkeypatch):
+class Excluded(set):
+    """The identities of the parameters that the emulator must not step."""
+
+    #: torch's device of the other parameters.
+    device = torch.device("cpu")
+
+
+@pytest.fixture(
+    autouse=True, params=["emulator", "cuda"] if torch.cuda.is_available() else ["emulator"]
+)
+def emulated(request, monkeypatch):
     """Steps all parameters as on a GPU, except those that a test excludes."""
-    on_cpu = set()
-    monkeypatch.setattr(devices, "is_emulated", lambda tensor: id(tensor) not in on_cpu)
+    on_cpu = Excluded()
+    if request.param == "cuda":
+        on_cpu.device = torch.device("cuda", 0)
+    else:
+        monkeypatch.setattr(devices, "is_emulated", lambda tensor: id(tensor) not in on_cpu)
     return on_cpu
 
 
 def assert_same(given, expected):
-    torch.testing.assert_close(given, expected, rtol=0, atol=0, equal_nan=True)
+    torch.testing.assert_close(given, expected, rtol=0, atol=0, equal_nan=True, check_device=False)
 
 
 class Pair:
-    """The same optimizer with the same parameters, on the emulator and on the CPU."""
+    """The same optimizer with the same parameters, on the device and on the CPU."""
 
     def __init__(self, on_cpu, make, shapes=SHAPES, dtype=torch.float32):
         generator = torch.Generator().manual_seed(3)
         values = [torch.randn(shape, generator=generator).to(dtype) for shape in shapes]
         self.here = [torch.nn.Parameter(value.clone()) for value in values]
-        self.there = [torch.nn.Parameter(value) for value in values]
+        self.device = on_cpu.device
+        self.there = [torch.nn.Parameter(value.to(self.device)) for value in values]
         on_cpu.update(map(id, self.here))
         self.on_cpu, self.on_device = make(self.here), make(self.there)
         self.generator = generator
@@ -53,7 +66,7 @@ class Pair:
     def set_gradients(self, scale=1.0):
         for here, there in zip(self.here, self.there, strict=True):
             grad = scale * torch.randn(here.shape, generator=self.generator)
-            here.grad, there.grad = grad.to(here.dtype), grad.to(here.dtype)
+            here.grad, there.grad = grad.to(here.dtype), grad.to(there)
 
     def step(self):
         self.set_gradients()
@@ -72,21 +85,45 @@ class Pair:
                 assert_same(stepped, torch.as_tensor(value))
 
 
-# Muon multiplies by torch there; code for GPUs doesn't multiply yet.
+#: Rules with functions of matrices, for which there is no code for GPUs.
+ON_CPU = ["KLShampoo", "PSGDPro", "SOAP", "Shampoo"]
+
 CLASSES = sorted(
     name
     for name in optim.__all__
-    if isinstance(getattr(optim, name), type)
-    and name not in ("LBFGS", "SparseAdam")
-    and (name == "Muon" or name not in {*updraft.shipped_rules()} - {*IN_TORCH})
+    if isinstance(getattr(optim, name), type) and name not in ("LBFGS", "SparseAdam", *ON_CPU)
 )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", CLASSES)
 def test_classes(name, dtype, emulated):
+    if name == "Muon" and emulated.device.type == "cuda":
+        pytest.skip("torch's products have other bits on a GPU")
     shapes = MATRICES if name == "Muon" else SHAPES
     pair = Pair(emulated, lambda params: getattr(optim, name)(params, lr=1e-2), shapes, dtype)
+    for _ in range(3):
+        pair.step()
+    pair.check()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["f32", "f64"])
+def test_muon_with_compiled_products(dtype, emulated):
+    pair = Pair(emulated, lambda params: optim.Muon(params, numerics="ieee"), MATRICES, dtype)
+    for _ in range(3):
+        pair.step()
+    pair.check()
+
+
+@pytest.mark.parametrize("name", ON_CPU)
+def test_functions_of_matrices_are_refused(name, emulated):
+    param = torch.nn.Parameter(torch.ones(3, 4, device=emulated.device))
+    with pytest.raises(updraft.UnsupportedError, match="has functions of matrices, which code for"):
+        getattr(optim, name)([param], lr=1e-2)
+
+
+def test_square_states(emulated):
+    pair = Pair(emulated, lambda params: updraft.optimizer(preconditioned, params))
     for _ in range(3):
         pair.step()
     pair.check()
@@ -110,7 +147,7 @@ def test_gradients_that_come_and_go(emulated):
 
 
 def test_a_tensor_as_learning_rate_is_read_in_each_step(emulated):
-    rates = [torch.tensor(0.1), torch.tensor(0.1)]
+    rates = [torch.tensor(0.1, device=emulated.device), torch.tensor(0.1)]
     pair = Pair(emulated, lambda params: optim.AdamW(params, lr=rates.pop(), foreach=False))
     for rate in (0.1, 0.02, 0.3):
         for optimizer in (pair.on_cpu, pair.on_device):
@@ -210,8 +247,8 @@ def test_a_step_does_not_wait_for_the_device(emulated, monkeypatch):
 
     pair.set_gradients()
     pair.on_device.grad_scale = torch.tensor(2.0)
-    pair.on_device.found_inf = torch.tensor(0.0)
-    pair.on_device.param_groups[0]["lr"] = torch.tensor(0.5)
+    pair.on_device.found_inf = torch.tensor(0.0, device=emulated.device)
+    pair.on_device.param_groups[0]["lr"] = torch.tensor(0.5, device=emulated.device)
     monkeypatch.setattr(torch.Tensor, "item", refuse)
     monkeypatch.setattr(torch.Tensor, "__float__", refuse)
     pair.on_device.step()
@@ -257,6 +294,8 @@ def test_copies_and_pickles(emulated):
 def test_both_devices_in_one_optimizer(emulated):
     pair = Pair(emulated, optim.Adafactor)
     emulated.update(id(param) for param in pair.there[::2])
+    for param in pair.there[::2]:
+        param.data = param.data.cpu()
     for found in (0.0, 1.0, 0.0):
         pair.set_gradients()
         for optimizer in (pair.on_cpu, pair.on_device):
@@ -305,7 +344,9 @@ def set_sparse_gradients(pair, dims, count=5):
         places = [torch.randint(size, (count,), generator=pair.generator) for size in sizes]
         values = torch.randn((count, *here.shape[dims:]), generator=pair.generator)
         grad = torch.sparse_coo_tensor(torch.stack(places), values.to(here.dtype), here.shape)
-        here.grad, there.grad = grad, grad.clone()
+        if there.is_cuda and here.dtype == torch.bfloat16:  # torch adds them up in f32 there
+            grad = grad.coalesce()
+        here.grad, there.grad = grad, grad.to(there.device, copy=True)
 
 
 @pytest.mark.parametrize("dims", [1, 2])
@@ -356,13 +397,14 @@ def test_sparse_gradients_beside_dense_ones_come_and_go(emulated):
 def test_an_embedding_has_sparse_gradients(emulated):
     tables = [torch.nn.Embedding(30, 4, sparse=True) for _ in range(2)]
     tables[1].load_state_dict(tables[0].state_dict())
+    tables[1].to(emulated.device)
     emulated.add(id(tables[0].weight))
     optimizers = [optim.SparseAdam(table.parameters(), lr=0.1) for table in tables]
     for step in range(4):
         words = torch.tensor([[step, 3, 3], [29, 7, step]])
         for table, optimizer in zip(tables, optimizers, strict=True):
             optimizer.zero_grad()
-            table(words).square().sum().backward()
+            table(words.to(table.weight.device)).square().sum().backward()
             optimizer.step()
     assert_same(tables[1].weight, tables[0].weight)
     here, there = (optimizer.state_dict()["state"][0] for optimizer in optimizers)
@@ -411,7 +453,56 @@ def test_a_scale_of_another_device_is_brought_to_one_place():
 
 def test_rules_of_whole_groups_are_for_one_device(emulated):
     params = [torch.nn.Parameter(torch.zeros(3)) for _ in range(2)]
+    params[1].data = params[1].data.to(emulated.device)
     emulated.add(id(params[0]))
     with pytest.raises(updraft.UnsupportedError) as refusal:
         optim.Prodigy(params)
-    assert "stepped apart (torch.float32 on cpu, torch.float32 on emulator)" in str(refusal.value)
+    name = "emulator" if emulated.device.type == "cpu" else "cuda:0"
+    assert f"stepped apart (torch.float32 on cpu, torch.float32 on {name})" in str(refusal.value)
+
+
+MADE = {
+    "AdamW": lambda params: optim.AdamW(params, lr=0.1),
+    "Adafactor": optim.Adafactor,
+    "Muon": lambda params: optim.Muon(params, numerics="ieee"),
+}
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
+@pytest.mark.parametrize("name", MADE)
+def test_a_captured_step_is_replayed_with_other_gradients(name, emulated):
+    if emulated.device.type != "cuda":
+        pytest.skip("steps on the emulator aren't captured")
+    pair = Pair(emulated, MADE[name], MATRICES)
+    pair.step()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        pair.on_device.step()
+    captured = [param.grad for param in pair.there]
+    for _ in range(3):
+        pair.set_gradients()
+        for place, param in zip(captured, pair.there, strict=True):
+            place.copy_(param.grad)
+        pair.on_cpu.step()
+        graph.replay()
+        pair.check()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
+def test_a_scaler_of_torch(emulated):
+    if emulated.device.type != "cuda":
+        pytest.skip("torch's scaler needs a GPU")
+    pair = Pair(emulated, optim.AdamW)
+    scaler = torch.amp.GradScaler("cuda", init_scale=4.0)
+    for bad in (False, True, False):
+        pair.set_gradients()
+        for param in pair.there:
+            param.grad.mul_(4.0)
+        if bad:
+            pair.there[0].grad.fill_(torch.inf)
+        scaler.scale(torch.ones((), device=emulated.device))
+        scaler.step(pair.on_device)
+        scaler.update(4.0)
+        if not bad:
+            pair.on_cpu.step()
+        pair.check()

@@ -140,6 +140,7 @@ static void multiply(const upd_product &call, updraft::runtime::EmulatedKernel k
   const Element notSkipped = 0;
   updraft::gpu::Product product{streams,
                                 &notSkipped,
+                                0,
                                 compute,
                                 {0, call.lhs_row, call.lhs_column, 0},
                                 {1, call.rhs_column, call.rhs_row, 0},

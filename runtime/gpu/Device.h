@@ -42,6 +42,10 @@ public:
   /// The number of blocks of UPD_GPU_THREADS threads that keeps it busy.
   virtual int64_t fullBlocks() const = 0;
 
+  /// The bytes of matrices between stages that tensors may need at once. With more, tensors use the
+  /// same memory, some after others. These should be enough to keep the device busy.
+  virtual size_t matrixBytes() const { return size_t(1) << 30; }
+
   /// Uninitialized memory, aligned to 256 bytes. UPD_OUT_OF_MEMORY: there isn't enough.
   virtual runtime::Status allocate(size_t bytes, void **memory) = 0;
   /// Waits for launches that may use the memory. Null is allowed.

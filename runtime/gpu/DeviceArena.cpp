@@ -2,6 +2,8 @@
 
 #include "runtime/gpu/DeviceArena.h"
 
+#include <algorithm>
+
 using namespace updraft::gpu;
 using updraft::runtime::Status;
 
@@ -9,8 +11,9 @@ using updraft::runtime::Status;
 static constexpr size_t alignment = 64;
 
 size_t DeviceArena::reserveBytes(size_t count) {
-  const size_t offset = bytes;
-  bytes += (count + alignment - 1) / alignment * alignment;
+  const size_t offset = next;
+  next += (count + alignment - 1) / alignment * alignment;
+  bytes = std::max(bytes, next);
   return offset;
 }
 

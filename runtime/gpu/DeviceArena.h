@@ -28,10 +28,15 @@ public:
   DeviceArena &operator=(const DeviceArena &) = delete;
 
   /// Removes all tables.
-  void clear() { bytes = 0; }
+  void clear() { bytes = next = 0; }
   template <typename T> Table<T> reserve(size_t count) {
     return {reserveBytes(count * sizeof(T)), count};
   }
+  /// The offset of the next table. Tables that are used one after the other can start at the same
+  /// offset; after them comes the end of the longest.
+  size_t position() const { return next; }
+  void moveTo(size_t offset) { next = offset; }
+  void moveToEnd() { next = bytes; }
   runtime::Status allocate();
 
   template <typename T> T *host(Table<T> table) {
@@ -54,7 +59,7 @@ private:
   std::shared_ptr<Device> device;
   Use use;
   void *memory = nullptr;
-  size_t bytes = 0, capacity = 0;
+  size_t next = 0, bytes = 0, capacity = 0;
   std::vector<char> copy;
 };
 

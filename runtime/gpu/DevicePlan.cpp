@@ -53,6 +53,21 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
   }
   if (usesSites)
     siteCount = hasSquares ? std::size(SweepDomain::siteMatrices) : 1;
+  hasOwnMatrices = matricesOutliveSections();
+}
+
+/// Returns the end of the section that begins with `stage`: a prologue that needs a reduction over
+/// groups that isn't combined yet. `waits`: some aren't at the start.
+size_t DevicePlan::sectionEndFrom(size_t stage, bool waits) const {
+  for (; stage < plan.sequence.size(); ++stage) {
+    const runtime::StageInterface &next = plan.sequence[stage];
+    if (next.isPrologue() && waits)
+      break;
+    if (next.isSweep())
+      for (const runtime::ScalarReduction &reduction : reductions[next.index])
+        waits |= reduction.ofGroup;
+  }
+  return stage;
 }
 
 /// The sites of all tensors for sweeps of a domain.
@@ -119,7 +134,7 @@ bool DevicePlan::findAligned() {
   return aligned != found;
 }
 
-void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
+void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch, size_t matrixBytes) {
   const size_t count = list.size();
   begunTensors = tables.reserve<BegunTensor>(count);
   prologueTensors = tables.reserve<upd_gpu_tensor>(count);
@@ -138,13 +153,16 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
   for (const SteppedTensor &tensor : list)
     for (size_t i = 0; i < plan.temporaries().size(); ++i) {
       const runtime::StreamInterface &temporary = plan.temporaries()[i];
-      const int64_t own = tensor.byRows ? 0 : tensor.shape.count(temporary.over);
+      const bool isElsewhere = tensor.byRows || runtime::isMatrix(temporary.over);
+      const int64_t own = isElsewhere ? 0 : tensor.shape.count(temporary.over);
       const auto values = static_cast<size_t>(own);
       temporaries.push_back(scratch.reserve<char>(values * sizeOf(temporary.dtype)));
       const runtime::TensorShape ofBlocks = tensor.shape.of(reduced[i]);
       const auto blocks = static_cast<size_t>(ofBlocks.blocks() * ofBlocks.columns);
       columnBlocks.push_back(scratch.reserve<double>(hasBlocks[i] ? blocks : 0));
     }
+
+  reserveMatrices(scratch, matrixBytes);
 
   // A chunk is a leaf of a reduction tree.
   for (const auto &[key, domain] : domains)
@@ -154,20 +172,27 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch) {
     const SweepDomain &domain = domains.at(launch.domain);
     launch.streams = launch.ownStreams ? tables.reserve<void *>(streams.size()) : streamTable;
     launch.partials = scratch.reserve<double>(chunks[launch.domain].count * launch.slots);
-    size_t parts = 0, columns = 0; // for each reduction
-    for (size_t position = 0; position < count; ++position) {
-      const int64_t leaves = domain.leavesBefore(position + 1) - domain.leavesBefore(position);
-      parts += leaves > leavesOfPart ? static_cast<size_t>((leaves - 1) / leavesOfPart + 1) : 0;
-      const runtime::TensorShape shape = list[position].shape.of(plan.sweeps[i].over);
-      columns += static_cast<size_t>(shape.batches *
-                                     ((shape.columns + UPD_GPU_THREADS - 1) / UPD_GPU_THREADS));
-    }
     const auto columnReductions = static_cast<size_t>(
         std::count_if(plan.sweeps[i].reductions.begin(), plan.sweeps[i].reductions.end(),
                       [](const auto &reduction) { return reduction.over == Extent::Column; }));
-    launch.parts = tables.reserve<Combination>(parts * launch.slots);
+    size_t parts = 0, columns = 0;
+    launch.partsBefore.assign(1, 0);
+    launch.columnsBefore.assign(1, 0);
+    for (size_t position = 0; position < count; ++position) {
+      const int64_t leaves = domain.leavesBefore(position + 1) - domain.leavesBefore(position);
+      parts += leaves > leavesOfPart
+                   ? static_cast<size_t>((leaves - 1) / leavesOfPart + 1) * launch.slots
+                   : 0;
+      const runtime::TensorShape shape = list[position].shape.of(plan.sweeps[i].over);
+      columns += columnReductions *
+                 static_cast<size_t>(shape.batches *
+                                     ((shape.columns + UPD_GPU_THREADS - 1) / UPD_GPU_THREADS));
+      launch.partsBefore.push_back(parts);
+      launch.columnsBefore.push_back(columns);
+    }
+    launch.parts = tables.reserve<Combination>(parts);
     launch.wholes = tables.reserve<Combination>(count * launch.slots);
-    launch.columns = tables.reserve<ColumnCombination>(columns * columnReductions);
+    launch.columns = tables.reserve<ColumnCombination>(columns);
   }
   products.clear();
   for (size_t i = 0; i < plan.products.size(); ++i)
@@ -312,39 +337,6 @@ void DevicePlan::fillCombinations(DeviceArena &tables, const DeviceArena &scratc
   }
 }
 
-void DevicePlan::fillProducts(DeviceArena &tables, const DeviceArena &scratch) {
-  productTiles.assign(plan.products.size(), 0);
-  for (size_t i = 0; i < plan.products.size(); ++i) {
-    const runtime::ProductInterface &product = plan.products[i];
-    for (size_t position = 0; position < list.size(); ++position) {
-      const SteppedTensor &tensor = list[position];
-      auto shapeOf = [&](uint32_t stream) { return tensor.shape.of(plan.streams[stream].over); };
-      // Whether the lines of an operand are rows in memory.
-      auto operandOf = [&](uint32_t stream, bool byRows) {
-        const runtime::TensorShape shape = shapeOf(stream);
-        return ProductOperand{stream, byRows ? shape.columns : 1, byRows ? 1 : shape.columns,
-                              shape.rows * shape.columns};
-      };
-      const runtime::TensorShape lhs = shapeOf(product.lhs), result = shapeOf(product.result);
-      Product &own = tables.host(products[i])[position];
-      own = {tables.at(streamTable, position * plan.streams.size()),
-             scratch.at(rows, position * rowBytes()),
-             compute(),
-             operandOf(product.lhs, !product.lhsTransposed),
-             operandOf(product.rhs, product.rhsTransposed),
-             product.result,
-             result.columns,
-             result.rows * result.columns,
-             result.rows,
-             result.columns,
-             product.lhsTransposed ? lhs.rows : lhs.columns,
-             product.symmetric,
-             productTiles[i]};
-      productTiles[i] += tensor.shape.batches * productTilesOf(own, sizeOf(compute()));
-    }
-  }
-}
-
 GroupMember DevicePlan::groupMember(const DeviceArena &scratch, size_t position,
                                     size_t reduction) const {
   return {scratch.at(groupParts, position * groupReductions.size() + reduction),
@@ -427,54 +419,62 @@ Status DevicePlan::runRows(const Step &step, const RowTables &all) const {
   return {};
 }
 
-Status DevicePlan::launchSweep(const Step &step, const Launch &launch) {
-  const Table<upd_gpu_chunk> chunkTable = chunks.at(launch.domain);
-  if (Status status = launchChunks(
-          step, launch, step.tables.at(chunkTable), static_cast<int64_t>(chunkTable.count),
-          step.tables.at(launch.streams), step.scratch.at(rows), step.scratch.at(launch.partials),
-          sitesOf(step.tables, launch.domain));
+/// Launches a kernel that takes a part of a table and its length.
+template <typename T>
+static Status launchPart(const DevicePlan::Step &step, Kernel kernel, Table<T> table, size_t begin,
+                         size_t end, size_t perBlock) {
+  return launchOver(step.device, kernel, step.tables.at(table, begin), end - begin, perBlock,
+                    step.stream);
+}
+
+Status DevicePlan::launchSweep(const Step &step, const Launch &launch, Window window) {
+  const SweepDomain &domain = domains.at(launch.domain);
+  const auto [begin, end] = window;
+  const auto first = static_cast<size_t>(domain.leavesBefore(begin));
+  if (Status status = launchChunks(step, launch, step.tables.at(chunks.at(launch.domain), first),
+                                   domain.leavesBefore(end) - domain.leavesBefore(begin),
+                                   step.tables.at(launch.streams), step.scratch.at(rows),
+                                   step.scratch.at(launch.partials, first * launch.slots),
+                                   sitesOf(step.tables, launch.domain));
       !status.ok())
     return status;
-  if (Status status = launchTable(step, step.engine.combine, launch.parts, 1); !status.ok())
+  if (Status status = launchPart(step, step.engine.combine, launch.parts, launch.partsBefore[begin],
+                                 launch.partsBefore[end], 1);
+      !status.ok())
     return status;
-  if (Status status = launchTable(step, step.engine.combine, launch.wholes, 1); !status.ok())
+  if (Status status = launchPart(step, step.engine.combine, launch.wholes, begin * launch.slots,
+                                 end * launch.slots, 1);
+      !status.ok())
     return status;
-  return launchTable(step, step.engine.combineColumns, launch.columns, 1);
+  return launchPart(step, step.engine.combineColumns, launch.columns, launch.columnsBefore[begin],
+                    launch.columnsBefore[end], 1);
 }
 
-Status DevicePlan::launchProduct(const Step &step, size_t index) {
-  Product *all = step.tables.at(products[index]);
-  auto count = static_cast<int64_t>(list.size());
-  int64_t tiles = productTiles[index];
-  void *arguments[] = {&all, &count, &tiles};
-  return step.device.launch(
-      compute() == UPD_F32 ? step.engine.multiplyF32 : step.engine.multiplyF64,
-      step.device.blocksFor(static_cast<size_t>(tiles), 1), arguments, step.stream);
-}
-
-Status DevicePlan::launchStage(const Step &step, const runtime::StageInterface &stage) {
+Status DevicePlan::launchStage(const Step &step, const runtime::StageInterface &stage,
+                               Window window) {
   switch (stage.kind) {
   case runtime::StageInterface::Kind::Prologue:
-    return launchTable(step, prologues[stage.index], prologueTensors, UPD_GPU_THREADS);
+    return launchPart(step, prologues[stage.index], prologueTensors, window.begin, window.end,
+                      UPD_GPU_THREADS);
   case runtime::StageInterface::Kind::Sweep:
-    return launchSweep(step, sweeps[stage.index]);
+    return launchSweep(step, sweeps[stage.index], window);
   case runtime::StageInterface::Kind::Product:
-    return launchProduct(step, stage.index);
+    return launchProduct(step, stage.index, window);
+  case runtime::StageInterface::Kind::Call:
+    break; // the compiler has no code for GPUs with calls
   }
   return {};
 }
 
 Status DevicePlan::run(const Step &step) {
-  for (; nextStage < plan.sequence.size(); ++nextStage) {
-    const runtime::StageInterface &stage = plan.sequence[nextStage];
-    if (stage.isPrologue() && groupReductionsRun != groupReductionsCombined)
-      return {};
-    if (Status status = launchStage(step, stage); !status.ok())
-      return status;
-    if (stage.isSweep())
-      groupReductionsRun += static_cast<size_t>(std::count_if(
-          reductions[stage.index].begin(), reductions[stage.index].end(),
-          [](const runtime::ScalarReduction &reduction) { return reduction.ofGroup; }));
-  }
+  const size_t end = sectionEndFrom(nextStage, groupReductionsRun != groupReductionsCombined);
+  for (const Window &window : windows)
+    for (size_t stage = nextStage; stage < end; ++stage)
+      if (Status status = launchStage(step, plan.sequence[stage], window); !status.ok())
+        return status;
+  for (; nextStage < end; ++nextStage)
+    if (plan.sequence[nextStage].isSweep())
+      for (const runtime::ScalarReduction &reduction : reductions[plan.sequence[nextStage].index])
+        groupReductionsRun += reduction.ofGroup;
   return {};
 }

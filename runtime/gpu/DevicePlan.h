@@ -89,7 +89,8 @@ public:
     return scalarData[position * plan.scalarStates.size() + scalar];
   }
 
-  void reserve(DeviceArena &tables, DeviceArena &scratch);
+  /// Tensors share memory of matrices if they need more than `matrixBytes` together.
+  void reserve(DeviceArena &tables, DeviceArena &scratch, size_t matrixBytes);
   /// `hypers` has the hyperparameters of all groups on the device.
   void fill(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
             const std::vector<int64_t> &groupSizes, uint64_t seed);
@@ -139,6 +140,11 @@ private:
     Table<double> partials;
     Table<Combination> parts, wholes; ///< first parts of large tensors, then all
     Table<ColumnCombination> columns;
+    std::vector<size_t> partsBefore, columnsBefore; ///< in the tensors before each; then the total
+  };
+  /// Tensors that go through a section together. Others then use the same memory of matrices.
+  struct Window {
+    size_t begin, end;
   };
   /// A tensor with more leaves is combined by several blocks: first parts of this many leaves, then
   /// the parts.
@@ -148,15 +154,22 @@ private:
   /// has changed.
   bool findAligned();
   upd_site *sitesOf(const DeviceArena &tables, const Domain &domain) const;
+  bool matricesOutliveSections() const;
+  size_t sectionEndFrom(size_t stage, bool waits) const;
+  size_t matrixBytesOf(const SteppedTensor &tensor) const;
+  void reserveMatrices(DeviceArena &scratch, size_t matrixBytes);
   void fillStreams(DeviceArena &tables, const DeviceArena &scratch);
   void fillChunks(DeviceArena &tables);
   void fillTensors(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
                    const std::vector<int64_t> &groupSizes, uint64_t seed);
   void fillCombinations(DeviceArena &tables, const DeviceArena &scratch);
   void fillProducts(DeviceArena &tables, const DeviceArena &scratch);
-  runtime::Status launchStage(const Step &step, const runtime::StageInterface &stage);
-  runtime::Status launchSweep(const Step &step, const Launch &launch);
-  runtime::Status launchProduct(const Step &step, size_t index);
+  Product productOf(const runtime::StageInterface &stage, size_t position,
+                    const DeviceArena &tables, const DeviceArena &scratch) const;
+  runtime::Status launchStage(const Step &step, const runtime::StageInterface &stage,
+                              Window window);
+  runtime::Status launchSweep(const Step &step, const Launch &launch, Window window);
+  runtime::Status launchProduct(const Step &step, size_t index, Window window);
   static runtime::Status launchChunks(const Step &step, const Launch &launch, upd_gpu_chunk *chunks,
                                       int64_t count, void **streams, char *rows, double *partials,
                                       upd_site *sites);
@@ -190,9 +203,11 @@ private:
   Table<char> rows;
   Table<double> scalarValues, nextScalarValues, reducedValues, groupParts;
   std::vector<Table<char>> temporaries; ///< of all tensors, one after another
+  bool hasOwnMatrices = false;          ///< of each tensor, because sections share them
+  std::vector<Window> windows;
   std::vector<Table<double>> columnBlocks;
-  std::vector<Table<Product>> products; ///< by product of the plan
-  std::vector<int64_t> productTiles;    ///< of all tensors, by product of the plan
+  std::vector<Table<Product>> products;           ///< by product of the plan
+  std::vector<std::vector<int64_t>> productTiles; ///< of each tensor, by product of the plan
 
   size_t nextStage = 0;
   size_t groupReductionsRun = 0;

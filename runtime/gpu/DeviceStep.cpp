@@ -71,7 +71,7 @@ Status DeviceStep::finish(const std::vector<double> &hypers, uint64_t seed, Stre
   hyperTable = tables.reserve<double>(hypers.size());
   sourceTable = tables.reserve<HyperSource>(sources.size());
   for (DevicePlan &plan : planList)
-    plan.reserve(tables, scratch);
+    plan.reserve(tables, scratch, device->matrixBytes());
   orderGroups();
   reserveGroups();
   if (Status status = tables.allocate(); !status.ok())

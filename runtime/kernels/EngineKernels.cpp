@@ -241,7 +241,8 @@ void multiply(const Product *products, int64_t count, int64_t tiles,
               UPD_GPU_SHARED_TYPE typename ProductTile<Element>::Strips &strips) {
   forEachOfBlocks(tiles, [&](int64_t tile) {
     const Product &product = productOf(products, count, tile);
-    if (!isSkipped(product.row, product.compute))
+    const auto *row = static_cast<const Element *>(product.row);
+    if (row[0] == 0 && (product.condition == 0 || row[product.condition] != 0))
       multiplyTile<Element>(product, tile - product.firstTile, strips);
   });
 }

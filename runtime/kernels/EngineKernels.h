@@ -135,6 +135,7 @@ struct ProductOperand {
 struct Product {
   void *const *streams; ///< of the tensor
   const void *row;      ///< its values from the prologues: if it is skipped, nothing is computed
+  int64_t condition;    ///< the position in the row of a flag that must be set, or 0
   upd_dtype compute;
   ProductOperand lhs, rhs;
   uint32_t result; ///< a stream; elements of a row are adjacent

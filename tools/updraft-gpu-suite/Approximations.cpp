@@ -119,19 +119,28 @@ namespace {
 /// The distance between the parameters of two sides.
 class Distance {
 public:
-  Distance(Side &cpu, Side &device) : cpu(cpu), device(device), scales(cpu.tensors()) {
-    for (size_t tensor = 0; tensor < scales.size(); ++tensor)
-      widen(scales[tensor], valuesOf(cpu, tensor));
+  Distance(Side &cpu, Side &device)
+      : cpu(cpu), device(device), multiplies(cpu.multiplies()), before(cpu.tensors()),
+        scales(cpu.tensors()) {
+    for (size_t tensor = 0; tensor < scales.size(); ++tensor) {
+      before[tensor] = valuesOf(cpu, tensor);
+      widen(scales[tensor], before[tensor]);
+    }
   }
 
   /// The largest distance of an element, in units in the last place of the largest magnitude that
   /// the element has had. The current magnitude would be too small, because an update may cancel.
+  /// A product adds up other elements, so there the magnitude is also that of the largest change of
+  /// an element in the tensor.
   double now(const std::string &when) {
     const int digits = cpu.paramType() == UPD_F32 ? 24 : 8;
     double largest = 0;
     for (size_t tensor = 0; tensor < scales.size(); ++tensor) {
       const std::vector<double> expected = valuesOf(cpu, tensor), found = valuesOf(device, tensor);
       widen(scales[tensor], expected);
+      if (multiplies)
+        widen(scales[tensor], largestChange(before[tensor], expected));
+      before[tensor] = expected;
       for (size_t i = 0; i < expected.size(); ++i) {
         const double a = expected[i], b = found[i];
         if (a == b || (std::isnan(a) && std::isnan(b)))
@@ -155,6 +164,17 @@ private:
       values[i] = loadValue(side.paramType(), &bytes[i * size]);
     return values;
   }
+  static double largestChange(const std::vector<double> &from, const std::vector<double> &to) {
+    double largest = 0;
+    for (size_t i = 0; i < from.size(); ++i)
+      if (std::isfinite(from[i]) && std::isfinite(to[i]))
+        largest = std::max(largest, std::abs(to[i] - from[i]));
+    return largest;
+  }
+  static void widen(std::vector<double> &scales, double least) {
+    for (double &scale : scales)
+      scale = std::max(scale, least);
+  }
   static void widen(std::vector<double> &scales, const std::vector<double> &values) {
     scales.resize(values.size());
     for (size_t i = 0; i < values.size(); ++i)
@@ -163,6 +183,8 @@ private:
   }
 
   Side &cpu, &device;
+  bool multiplies;
+  std::vector<std::vector<double>> before; ///< the parameters after the last step
   std::vector<std::vector<double>> scales;
 };
 } // namespace

@@ -265,4 +265,6 @@ void updraft::suite::runCorrectness(Device &device, const Options &options, Reco
     recorder.run(fmt::format("{}, replays of a graph", name),
                  [&, &request = request] { return graphReplays(device, request, shapes); });
   }
+  recorder.run("muon, replays of a graph",
+               [&] { return graphReplays(device, {fileOf(options, "muon")}, shapes); });
 }

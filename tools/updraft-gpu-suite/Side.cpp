@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 using namespace updraft::harness;
@@ -192,6 +193,15 @@ std::vector<std::string> Side::states() const {
       names.push_back(names.back() + ".scale");
   }
   return names;
+}
+
+bool Side::multiplies() const {
+  const auto interface = nlohmann::json::parse(upd_rule_interface(rule.get()));
+  for (const auto &plan : interface.at("plans"))
+    for (const auto &stage : plan.at("sequence"))
+      if (stage.contains("product"))
+        return true;
+  return false;
 }
 
 std::vector<char> Side::param(size_t tensor) {

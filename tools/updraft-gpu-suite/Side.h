@@ -43,6 +43,8 @@ public:
   size_t tensors() const { return shapes.size(); }
   const TensorShape &shape(size_t tensor) const { return shapes[tensor]; }
   std::vector<std::string> states() const;
+  /// Whether steps multiply matrices.
+  bool multiplies() const;
   upd_dtype paramType() const { return upd_rule_param_dtype(rule.get()); }
   std::vector<char> param(size_t tensor);
   /// Returns false if the tensor doesn't have this state.

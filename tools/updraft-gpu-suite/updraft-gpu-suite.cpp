@@ -196,12 +196,13 @@ private:
       sanitize(program, tool);
   }
 
-  /// Uses a rule of one sweep, one with reductions over tensors, and one over rows and columns.
+  /// Uses a rule of one sweep, one with reductions over tensors, one over rows and columns, and one
+  /// with products.
   void sanitize(const std::string &program, const std::string &tool) {
     Options few = line.suite;
     few.quick = true;
     few.jobs = 1;
-    few.only = {"adamw", "lamb", "adafactor"};
+    few.only = {"adamw", "lamb", "adafactor", "scion"};
     const std::string log = folder / "sanitizer.log";
     std::vector<std::string> command{program, "--tool",           tool, "--report-api-errors",
                                      "no",    "--error-exitcode", "86"};

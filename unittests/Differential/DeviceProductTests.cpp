@@ -1,6 +1,7 @@
 //===- DeviceProductTests.cpp - Products of matrices on a device ------------------------------===//
 // The kernel that multiplies must have the bits of one chain of fused multiply-adds per element, at
-// every edge of its tiles. The devices are the emulator and, if there is one, a GPU.
+// every edge of its tiles. Then steps of rules with products have the bits of the CPU's. The
+// devices are the emulator and, if there is one, a GPU.
 
 #include "SteppedSides.h"
 #include "runtime/gpu/DeviceStep.h"
@@ -40,6 +41,7 @@ public:
     const bool lhsByRows = !lhsTransposed, rhsByRows = rhsTransposed;
     gpu::Product product{static_cast<void *const *>(copy(streams)),
                          copy(skip),
+                         0,
                          sizeof(Element) == 4 ? UPD_F32 : UPD_F64,
                          {0, lhsByRows ? depth : 1, lhsByRows ? 1 : rows, rows * depth},
                          {1, rhsByRows ? depth : 1, rhsByRows ? 1 : columns, depth * columns},
@@ -171,6 +173,7 @@ TEST_P(DeviceProducts, KeepNegativeZeros) {
     put(4, &notSkipped, sizeof(float));
     const gpu::Product product{static_cast<void *const *>(memory[3]),
                                memory[4],
+                               0,
                                UPD_F32,
                                {0, depth, 1, depth},
                                {1, 1, 1, depth},
@@ -193,6 +196,86 @@ TEST_P(DeviceProducts, KeepNegativeZeros) {
     for (void *each : memory)
       on.device->release(each);
   }
+}
+
+//===----------------------------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------------------------===//
+
+std::vector<GroupTensor> tensorsOfTwoGroups() {
+  return {{{5}, 0},      {{5, 5}, 0}, {{64, 33}, 0, 3}, {{0, 4}, 0},         {{4, 0}, 0},
+          {{70, 3}, 0},  {{1, 9}, 1}, {{9, 1}, 1},      {{2, 33, 20}, 1, 1}, {{2, 2, 3, 4}, 1},
+          {{63, 64}, 1}, {{}, 1}};
+}
+
+/// Products of whole matrices, of states before and after the step, and of symmetric results, with
+/// reductions over tensors and groups between them.
+const char *const rules[] = {R"(
+rule Multiplied(lr = 0.1) {
+  state m = 0
+  update(param, grad) {
+    let g = if matrix then gram(grad) @ param + param @ gram(transpose(grad)) else grad
+    let o = if matrix then g @ transpose(transpose(param) @ grad) else g
+    let n = sqrt(group_sum(o * o)) + 1e-6
+    next m = lerp(m, o / n, 0.5)
+    next param = param - lr * m
+  }
+})",
+                             R"(
+rule Preconditioned(lr = 0.1) {
+  state l over (row, row)       = identity(param) when matrix
+  state r over (column, column) = 0.5 when matrix
+  update(param, grad, first) {
+    let left  = if matrix then lerp(l, gram(grad), 0.1) else 0
+    let right = if matrix then lerp(r, gram(transpose(grad)), 0.1) + identity(transpose(grad)) else 0
+    let size  = if matrix then batch_norm(left) + abs(trace(right)) + 1 else 1
+    next l     = if matrix then (if first then left else left / size) + row_mean(grad) * 1e-3 else 0
+    next r     = right
+    next param = param - lr * (if matrix then left @ grad @ right / size else grad)
+  }
+})",
+                             R"(
+rule Turned(lr = 0.1) {
+  state q over (row, row) = identity(param) when matrix
+  update(param, grad, step) {
+    let turns = is_multiple(step, 2)
+    let g     = if matrix then gram(grad) else 0
+    let moved = if matrix then q @ g / (norm(g) + 1) + q else 0
+    next q     = if turns then moved else q when matrix
+    next param = param - lr * (if matrix then q @ grad else grad)
+  }
+})",
+                             R"(
+rule Skipped(lr = 0.1) {
+  state l over (row, row) = identity(param) when matrix
+  update(param, grad, step) {
+    let g = if matrix then l @ grad else grad
+    skip when sum(g) > 0.5 * step
+    next l     = if matrix then symmetric_product(l, l) else 0
+    next param = param - lr * g
+  }
+})"};
+
+TEST_P(DeviceProducts, StepAsOnTheCPU) {
+  for (const char *rule : rules)
+    for (StorageType dtype : {StorageType::F32, StorageType::BF16, StorageType::F64}) {
+      RuleCase ruleCase;
+      ruleCase.filename = "products.upd";
+      ruleCase.source = rule;
+      ruleCase.storage = {{"param", dtype}, {"grad", dtype}};
+      SteppedSides sides(ruleCase, on, tensorsOfTwoGroups());
+      ASSERT_TRUE(sides.make());
+      ASSERT_TRUE(sides.step(1));
+      ASSERT_TRUE(sides.step());
+      sides.setPresent(2, false);
+      ASSERT_TRUE(sides.step());
+      // Products read gradients at their new addresses.
+      sides.moveGradients(1);
+      sides.setPresent(2, true);
+      ASSERT_TRUE(sides.step());
+      ASSERT_TRUE(sides.exchangeFiles());
+      ASSERT_TRUE(sides.step());
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceProducts,

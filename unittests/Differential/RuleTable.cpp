@@ -214,7 +214,7 @@ std::vector<std::string> updraft::differential::deviceRuleFiles() {
     std::vector<std::string> files = ruleFiles();
     llvm::erase_if(files, [](const std::string &file) {
       // The tests of a rule with an error report it.
-      return llvm::expectedToOptional(multiplies(RuleVariant{file, {}, {}}.instantiate({})))
+      return llvm::expectedToOptional(hasMatrixFunctions(RuleVariant{file, {}, {}}.instantiate({})))
           .value_or(false);
     });
     return files;

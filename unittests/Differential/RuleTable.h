@@ -34,7 +34,7 @@ std::vector<RuleVariant> variantsOf(const std::string &file);
 std::vector<std::string> ruleFiles();
 /// Those of rules that there is code for on the usual target.
 std::vector<std::string> usualRuleFiles();
-/// Those of rules that there is code for on GPUs: they don't multiply matrices.
+/// Those of rules that there is code for on GPUs: they have no functions of whole matrices.
 std::vector<std::string> deviceRuleFiles();
 
 using StorageChoice = std::vector<std::pair<std::string, StorageType>>;

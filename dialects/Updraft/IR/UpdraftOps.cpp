@@ -14,10 +14,3 @@ using namespace updraft;
 bool PlanOp::multiplies() { return !getBody().getOps<MultiplyOp>().empty(); }
 
 bool PlanOp::hasWholeMatrices() { return multiplies() || !getBody().getOps<CallOp>().empty(); }
-
-bool PlanOp::hasSquareMatrices() {
-  return llvm::any_of(getBody().getOps<StreamOp>(),
-                      [](StreamOp stream) { return isSquareExtent(stream.getType().getOver()); }) ||
-         llvm::any_of(getBody().getOps<SweepOp>(),
-                      [](SweepOp sweep) { return isSquareExtent(sweep.getOver()); });
-}

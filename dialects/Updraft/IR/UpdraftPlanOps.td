@@ -78,8 +78,6 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
     bool multiplies();
     /// Whether the plan has products or calls of functions of matrices.
     bool hasWholeMatrices();
-    /// Whether the plan has states of square matrices or sweeps over them.
-    bool hasSquareMatrices();
   }];
   let hasRegionVerifier = 1;
 }

@@ -153,6 +153,13 @@ void SweepKernel::chunkAt(Value number, gpu::GPUFuncOp kernel) {
   Value skip = loadElements(builder, named(loc, "skip"), interface.compute, row);
   Value zero = arith::ConstantOp::create(builder, loc, builder.getFloatAttr(interface.compute, 0));
   Value taken = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UEQ, skip, zero);
+  if (Value condition = sweep.getCondition()) {
+    auto index = static_cast<int32_t>(interface.rowIndex.lookup(condition));
+    Value needed = loadElements(builder, named(loc, "needed"), interface.compute,
+                                elementPointer(builder, loc, interface.compute, row, index));
+    Value isNeeded = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, needed, zero);
+    taken = arith::AndIOp::create(builder, loc, taken, isNeeded);
+  }
   auto branch = scf::IfOp::create(builder, loc, taken, /*withElseRegion=*/false);
 
   OpBuilder::InsertionGuard guard(builder);

@@ -31,7 +31,7 @@ class Muon(SplitStep, torch.optim.Muon):
 
     With `numerics="torch"`, torch makes the matrix products, in bf16, and the rest is compiled from
     `rules/parts/muon.upd`. With "ieee" and "fast" the whole step is compiled from `rules/muon.upd`:
-    products have the parameter's precision, but at least f32, and the same bits on every CPU.
+    products have the parameter's precision, but at least f32, and the same bits on every machine.
     """
 
     correspondence = Correspondence(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import pathlib
 import platform
 import statistics
 import sys
@@ -84,6 +85,7 @@ class Work:
     settings: dict[str, float] = dataclasses.field(default_factory=dict)
     compiled: bool = False  # also measure torch.compile, which takes long
     triton: bool = True
+    agrees: bool = True  # torch computes the same in the same precision
 
 
 def resnet50() -> list[tuple[int, ...]]:
@@ -105,6 +107,11 @@ def resnet50() -> list[tuple[int, ...]]:
                 convolution(4 * width, into, 1)
             into = 4 * width
     return [*shapes, (1000, 2048), (1000,)]
+
+
+def gpt2() -> list[tuple[int, ...]]:
+    """Returns the shapes of the 48 matrices of GPT-2's 12 layers."""
+    return [(2304, 768), (768, 768), (3072, 768), (768, 3072)] * 12
 
 
 def works(quick: bool) -> list[Work]:
@@ -139,6 +146,15 @@ def works(quick: bool) -> list[Work]:
             triton=False,
         ),
         Work(f"adamw f32, {many} tensors", "adamw", "AdamW", [(64,)] * many, triton=False),
+        # torch multiplies in bf16.
+        Work(
+            "muon f32, GPT-2's matrices",
+            "muon",
+            "Muon",
+            [(12, 8), (8, 8)] if quick else gpt2(),
+            triton=False,
+            agrees=False,
+        ),
     ]
 
 
@@ -190,6 +206,9 @@ def contestants_of(
             torch.cuda.empty_cache()
 
     steps["updraft"]()
+    if work.optimizer == "Muon":
+        attempt("torch", lambda: torch_step(work, params))
+        return steps, missing
     attempt("torch fused", lambda: torch_step(work, params, fused=True))
     attempt("torch foreach", lambda: torch_step(work, params, foreach=True))
     if work.compiled:
@@ -256,10 +275,14 @@ def measure(work: Work, library: Library, device: torch.device, quick: bool) -> 
             f"needs about {needed >> 20} MiB of memory, but only {free >> 20} are free"
         )
     steps, missing = contestants_of(work, library, device)
+    return {"tensors": len(work.shapes), **raced(steps, quick), "missing": missing}
+
+
+def raced(steps: dict[str, Step], quick: bool) -> Results:
+    """Returns the times of all contestants, and how many times as long as Updraft each takes."""
     times = race(steps, quick)
     ours = statistics.median(times["updraft"])
     values: Results = {
-        "tensors": len(work.shapes),
         "times": {
             name: {
                 "median_ms": statistics.median(of),
@@ -269,11 +292,33 @@ def measure(work: Work, library: Library, device: torch.device, quick: bool) -> 
             }
             for name, of in times.items()
         },
-        "missing": missing,
     }
     for name, of in times.items():
         if name != "updraft":
             values[f"{name} / updraft"] = statistics.median(of) / ours
+    return values
+
+
+def multiplied(library: Library, device: torch.device, side: int, quick: bool) -> Results:
+    """Returns the times of a product of two matrices in f32 by Updraft and by cuBLAS.
+
+    Updraft's is the step of a rule, which also copies the result. Neither uses TF32.
+    """
+    import torch
+    from updraft_library import Optimizer
+
+    torch.backends.cuda.matmul.allow_tf32 = False
+    work = Work("", "", "", [(side, side)])
+    (lhs,), (rhs,) = (tensors_of(work, device, 1.0, seed) for seed in (1, 2))
+    rule = pathlib.Path(__file__).with_name("product.upd")
+    product = torch.empty_like(lhs)
+    steps: dict[str, Step] = {
+        "updraft": Optimizer(library, str(rule), [lhs], [rhs]).step,
+        "cuBLAS": lambda: torch.mm(lhs, rhs.T, out=product),
+    }
+    values = raced(steps, quick)
+    for of in values["times"].values():
+        of["tflops"] = 2e-9 * side**3 / of["median_ms"]
     return values
 
 
@@ -372,6 +417,8 @@ def compare_and_measure(
     import torch
 
     for work in works(True):
+        if not work.agrees:
+            continue
         recorder.run(f"agrees with torch, {work.name}", lambda: agrees(work, library, device))  # noqa: B023
     for work in works(quick):
         values = recorder.run(work.name, lambda: measure(work, library, device, quick))  # noqa: B023
@@ -380,6 +427,10 @@ def compare_and_measure(
             recorder.figure_at_least(
                 f"{work.name}, times as fast as torch fused", values["torch fused / updraft"], 1
             )
+    side = 40 if quick else 4096
+    recorder.run(
+        f"product f32, {side} x {side} x {side}", lambda: multiplied(library, device, side, quick)
+    )
 
 
 def main() -> None:

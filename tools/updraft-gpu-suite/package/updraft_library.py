@@ -128,7 +128,10 @@ class Optimizer:
         grads: Sequence[torch.Tensor],
         **settings: float,
     ) -> None:
-        """Compiles the rule for the tensors' types; the settings are flags and defaults."""
+        """Compiles the rule for the tensors' types; the settings are flags and defaults.
+
+        The rule is a shipped one, or the path of a file.
+        """
         import torch
 
         self.library = library
@@ -146,8 +149,8 @@ class Optimizer:
         )
         functions = library.functions
         rule_handle = c_void_p()
-        path = f"{library.rules}/{rule}.upd".encode()
-        library.check(functions.upd_compile_file(path, byref(options), byref(rule_handle)))
+        path = rule if rule.endswith(".upd") else f"{library.rules}/{rule}.upd"
+        library.check(functions.upd_compile_file(path.encode(), byref(options), byref(rule_handle)))
         self.params = _described(params, self.keep)
         self.grads = _described(grads, self.keep)
         group = Group(params=self.params, param_count=len(params))
