@@ -5,6 +5,7 @@
 #include "runtime/kernels/EngineKernels.h"
 
 #include "runtime/base/ScalarStorage.h"
+#include "runtime/kernels/CoarseTile.h"
 #include "runtime/kernels/KernelThread.h"
 #include "runtime/kernels/ProductTile.h"
 
@@ -205,9 +206,10 @@ OperandLines<Element> linesOf(const Product &product, const ProductOperand &oper
 }
 
 /// Computes the tile with this number in the product; called by all threads of a block.
-template <typename Element>
+template <typename Tile>
 void multiplyTile(const Product &product, int64_t tile,
-                  UPD_GPU_SHARED_TYPE typename ProductTile<Element>::Strips &strips) {
+                  UPD_GPU_SHARED_TYPE typename Tile::Strips &strips) {
+  using Element = typename Tile::Element;
   const int64_t perBatch = productTilesOf(product, sizeof(Element));
   const int64_t batch = tile / perBatch;
   int64_t tileRow = 0, tileColumn = tile % perBatch;
@@ -219,9 +221,9 @@ void multiplyTile(const Product &product, int64_t tile,
     tileRow = tileColumn / perRow;
     tileColumn %= perRow;
   }
-  const int64_t firstRow = tileRow * ProductTile<Element>::side;
-  const int64_t firstColumn = tileColumn * ProductTile<Element>::side;
-  ProductTile<Element> sums(strips);
+  const int64_t firstRow = tileRow * Tile::side;
+  const int64_t firstColumn = tileColumn * Tile::side;
+  Tile sums(strips);
   sums.compute(linesOf<Element>(product, product.lhs, batch, product.rows),
                linesOf<Element>(product, product.rhs, batch, product.columns), product.depth,
                firstRow, firstColumn);
@@ -236,27 +238,32 @@ void multiplyTile(const Product &product, int64_t tile,
   });
 }
 
-template <typename Element>
+template <typename Tile>
 void multiply(const Product *products, int64_t count, int64_t tiles,
-              UPD_GPU_SHARED_TYPE typename ProductTile<Element>::Strips &strips) {
+              UPD_GPU_SHARED_TYPE typename Tile::Strips &strips) {
   forEachOfBlocks(tiles, [&](int64_t tile) {
     const Product &product = productOf(products, count, tile);
-    const auto *row = static_cast<const Element *>(product.row);
+    const auto *row = static_cast<const typename Tile::Element *>(product.row);
     if (row[0] == 0 && (product.condition == 0 || row[product.condition] != 0))
-      multiplyTile<Element>(product, tile - product.firstTile, strips);
+      multiplyTile<Tile>(product, tile - product.firstTile, strips);
   });
 }
 } // namespace
 
 UPD_GPU_SHARED ProductTile<float>::Strips floatStrips;
 UPD_GPU_SHARED ProductTile<double>::Strips doubleStrips;
+UPD_GPU_SHARED CoarseTile::Strips coarseStrips;
 
 UPD_GPU_KERNEL updraft_multiply_f32(const Product *products, int64_t count, int64_t tiles) {
-  multiply<float>(products, count, tiles, floatStrips);
+  multiply<ProductTile<float>>(products, count, tiles, floatStrips);
 }
 
 UPD_GPU_KERNEL updraft_multiply_f64(const Product *products, int64_t count, int64_t tiles) {
-  multiply<double>(products, count, tiles, doubleStrips);
+  multiply<ProductTile<double>>(products, count, tiles, doubleStrips);
+}
+
+UPD_GPU_KERNEL updraft_multiply_coarse(const Product *products, int64_t count, int64_t tiles) {
+  multiply<CoarseTile>(products, count, tiles, coarseStrips);
 }
 
 UPD_GPU_KERNEL updraft_commit(const BegunTensor *tensors, int64_t count) {

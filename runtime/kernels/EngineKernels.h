@@ -12,6 +12,7 @@
 //   updraft_combine_groups(const GroupCombination *, int64_t count)
 //   updraft_multiply_f32(const Product *, int64_t count, int64_t tiles)
 //   updraft_multiply_f64(const Product *, int64_t count, int64_t tiles)
+//   updraft_multiply_coarse(const Product *, int64_t count, int64_t tiles)
 //   updraft_commit(const BegunTensor *, int64_t count)
 //   updraft_commit_groups(const GroupCommit *, int64_t count)
 
@@ -131,7 +132,8 @@ struct ProductOperand {
 };
 
 /// The products of two matrices of a tensor, one for each batch, in the tensor's compute type. Each
-/// element is the chain of fused multiply-adds of upd_product_function.
+/// element is the chain of fused multiply-adds of upd_product_function; by updraft_multiply_coarse,
+/// it is a sum in f32 of products of operands rounded to bf16, in any order.
 struct Product {
   void *const *streams; ///< of the tensor
   const void *row;      ///< its values from the prologues: if it is skipped, nothing is computed

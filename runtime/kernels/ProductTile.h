@@ -19,8 +19,9 @@ template <typename Element> struct OperandLines {
   int64_t count;
 };
 
-template <typename Element> class ProductTile {
+template <typename ElementType> class ProductTile {
 public:
+  using Element = ElementType;
   static constexpr int lanes = 16 / sizeof(Element); ///< elements of the widest access
   static constexpr int parts = 2;                    ///< vectors of a thread along each side
   static constexpr int threads = 16;                 ///< along each side

@@ -1,6 +1,7 @@
 //===- DeviceProductTests.cpp - Products of matrices on a device ------------------------------===//
 // The kernel that multiplies must have the bits of one chain of fused multiply-adds per element, at
-// every edge of its tiles. Then steps of rules with products have the bits of the CPU's. The
+// every edge of its tiles. Coarse products are within a bound. Then steps of rules with products
+// have the bits of the CPU's. The
 // devices are the emulator and, if there is one, a GPU.
 
 #include "SteppedSides.h"
@@ -19,10 +20,17 @@ struct Sizes {
   int64_t rows, columns, depth, batches;
 };
 
+float roundedToBF16(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000U);
+}
+
 template <typename Element> class Multiplication {
 public:
-  Multiplication(gpu::Device &device, const gpu::EngineKernels &engine, Sizes sizes)
-      : device(device), engine(engine), sizes(sizes), random(sizes.rows * 1000 + sizes.columns) {}
+  Multiplication(gpu::Device &device, const gpu::EngineKernels &engine, Sizes sizes,
+                 bool isCoarse = false)
+      : device(device), engine(engine), sizes(sizes), isCoarse(isCoarse),
+        random(sizes.rows * 1000 + sizes.columns) {}
 
   ~Multiplication() {
     for (void *memory : allocated)
@@ -56,21 +64,35 @@ public:
     int64_t tiles = batches * productTilesOf(product, sizeof(Element)), count = 1;
     auto *products = static_cast<gpu::Product *>(copy(std::vector<gpu::Product>{product}));
     void *arguments[] = {&products, &count, &tiles};
-    ASSERT_TRUE(device
-                    .launch(sizeof(Element) == 4 ? engine.multiplyF32 : engine.multiplyF64,
-                            device.blocksFor(tiles, 1), arguments, nullptr)
-                    .ok());
+    gpu::Kernel kernel = sizeof(Element) == 4 ? engine.multiplyF32 : engine.multiplyF64;
+    if (isCoarse)
+      kernel = engine.multiplyCoarse;
+    ASSERT_TRUE(device.launch(kernel, device.blocksFor(tiles, 1), arguments, nullptr).ok());
     ASSERT_TRUE(
         device.read(result.data(), streams[2], result.size() * sizeof(Element), nullptr).ok());
     for (int64_t b = 0, place = 0; b < batches; ++b)
       for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < columns; ++j, ++place) {
           Element sum = 0;
-          for (int64_t k = 0; k < depth; ++k)
-            sum = std::fma(
-                lhs[b * rows * depth + i * product.lhs.lineStride + k * product.lhs.depthStride],
-                rhs[b * depth * columns + j * product.rhs.lineStride + k * product.rhs.depthStride],
-                sum);
+          double exact = 0, magnitude = 0;
+          for (int64_t k = 0; k < depth; ++k) {
+            const Element left =
+                lhs[b * rows * depth + i * product.lhs.lineStride + k * product.lhs.depthStride];
+            const Element right =
+                rhs[b * depth * columns + j * product.rhs.lineStride + k * product.rhs.depthStride];
+            sum = std::fma(left, right, sum);
+            const double term = double(roundedToBF16(left)) * roundedToBF16(right);
+            exact += term;
+            magnitude += std::fabs(term);
+          }
+          if (isCoarse) {
+            // Each of the `depth` additions may be off by a unit of the largest partial sum, and
+            // subnormal results are one unit wide.
+            ASSERT_NEAR(result[place], exact, depth * (0x1p-23 * magnitude + 0x1p-149))
+                << rows << " x " << columns << " x " << depth << ", batch " << b << ", element ("
+                << i << ", " << j << ")";
+            continue;
+          }
           if (isSkipped)
             sum = untouched;
           ASSERT_EQ(std::memcmp(&sum, &result[place], sizeof(Element)), 0)
@@ -103,6 +125,7 @@ private:
   gpu::Device &device;
   const gpu::EngineKernels &engine;
   Sizes sizes;
+  bool isCoarse;
   std::mt19937_64 random;
   std::vector<void *> allocated;
 };
@@ -111,15 +134,17 @@ class DeviceProducts : public OnDevice<> {
 protected:
   void SetUp() override { ASSERT_TRUE(gpu::EngineKernels::load(*on.device, engine).ok()); }
 
-  template <typename Element> void multiply(Sizes sizes) {
+  template <typename Element> void multiply(Sizes sizes, bool isCoarse = false) {
     for (const bool lhsTransposed : {false, true})
       for (const bool rhsTransposed : {false, true})
-        Multiplication<Element>(*on.device, engine, sizes).run(lhsTransposed, rhsTransposed, false);
+        Multiplication<Element>(*on.device, engine, sizes, isCoarse)
+            .run(lhsTransposed, rhsTransposed, false);
   }
 
-  template <typename Element> void multiplySymmetric(int64_t side, int64_t depth, int64_t batches) {
+  template <typename Element>
+  void multiplySymmetric(int64_t side, int64_t depth, int64_t batches, bool isCoarse = false) {
     for (const bool transposed : {false, true})
-      Multiplication<Element>(*on.device, engine, {side, side, depth, batches})
+      Multiplication<Element>(*on.device, engine, {side, side, depth, batches}, isCoarse)
           .run(transposed, !transposed, true);
   }
 
@@ -149,6 +174,17 @@ TEST_P(DeviceProducts, HaveTheBitsOfOneChainIfTheyAreSymmetric) {
 
 TEST_P(DeviceProducts, LeaveTheResultIfTheTensorIsSkipped) {
   Multiplication<float>(*on.device, engine, {20, 30, 10, 1}).run(false, false, false, true);
+}
+
+// Tiles are 128 wide, warps have 64 x 32 elements, and strips are 32 deep.
+TEST_P(DeviceProducts, AreWithinTheirBoundIfTheyAreCoarse) {
+  const Sizes sizes[] = {{1, 1, 1, 1},    {9, 5, 0, 1},    {16, 8, 16, 1},  {3, 5, 17, 3},
+                         {33, 65, 31, 2}, {64, 32, 32, 1}, {65, 33, 33, 2}, {128, 128, 64, 1},
+                         {129, 127, 70, 1}};
+  for (const Sizes &each : sizes)
+    ASSERT_NO_FATAL_FAILURE(multiply<float>(each, true));
+  for (const int64_t side : {1, 17, 127, 130})
+    ASSERT_NO_FATAL_FAILURE(multiplySymmetric<float>(side, 34, 2, true));
 }
 
 // Sums of -0 stay -0 beyond the depth of the last strip.
