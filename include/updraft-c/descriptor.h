@@ -196,9 +196,14 @@ typedef enum upd_loop UPD_INT32 {
  * UPD_TENSOR_STEP and UPD_TENSOR_FIRST have the same row. Only for prologues. */
 enum { UPD_PROLOGUE_BY_TENSOR = 1 };
 
-/* How a product reads its operands, and whether the elements above the diagonal of the result are
- * those below it. Only for products. */
-enum { UPD_PRODUCT_LHS_TRANSPOSED = 2, UPD_PRODUCT_RHS_TRANSPOSED = 4, UPD_PRODUCT_SYMMETRIC = 8 };
+/* How a product reads its operands; whether the elements above the diagonal of the result are those
+ * below it; and whether operands may be rounded to bf16 (updraft-c/kernel.h). Only for products. */
+enum {
+  UPD_PRODUCT_LHS_TRANSPOSED = 2,
+  UPD_PRODUCT_RHS_TRANSPOSED = 4,
+  UPD_PRODUCT_SYMMETRIC = 8,
+  UPD_PRODUCT_COARSE = 16
+};
 
 /* Prologues, sweeps, products and calls are numbered separately, in the order in which they run.
  * The members after `flags` are 0 for a prologue. `reads`, `writes` and `makes` are slices of the

@@ -229,7 +229,8 @@ private:
     addStage(Stage::product(uint32_t(result.products.size())), product.getCondition());
     result.products.push_back({indexOf(product.getLhs()), indexOf(product.getRhs()),
                                indexOf(product.getResult()), product.getLhsTransposed(),
-                               product.getRhsTransposed(), product.getSymmetric()});
+                               product.getRhsTransposed(), product.getSymmetric(),
+                               product.getCoarse()});
   }
 
   void add(CallOp call) {

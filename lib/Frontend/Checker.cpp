@@ -448,8 +448,10 @@ Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
     return {Kind::Number, function.over == Extent::group ? Extent::group : Extent::tensor};
   if (function.kind == RuleFunctionKind::Random)
     return {Kind::Number, Extent::element};
-  if (function.kind == RuleFunctionKind::SymmetricProduct)
-    return checkProduct(expr, function.name, arguments[0], arguments[1], /*isSymmetric=*/true);
+  if (function.kind == RuleFunctionKind::SymmetricProduct ||
+      function.kind == RuleFunctionKind::CoarseProduct)
+    return checkProduct(expr, function.name, arguments[0], arguments[1],
+                        function.kind == RuleFunctionKind::SymmetricProduct);
   Extent extent = Extent::model;
   for (auto [operand, type] : llvm::zip(expr.operands, arguments)) {
     if (!operandIs(*operand, type, Kind::Number, function.name))

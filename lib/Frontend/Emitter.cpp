@@ -440,15 +440,15 @@ Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> argume
   return Value::ofIr(Kind::Number, function.over, result);
 }
 
-Value Emitter::product(const Value &left, const Value &right, bool isSymmetric, Location loc) {
-  if (!isSymmetric && left.ir.getDefiningOp<IdentityOp>())
+Value Emitter::product(const Value &left, const Value &right, ProductKind kind, Location loc) {
+  if (kind != ProductKind::Symmetric && left.ir.getDefiningOp<IdentityOp>())
     return right;
-  if (!isSymmetric && right.ir.getDefiningOp<IdentityOp>())
+  if (kind != ProductKind::Symmetric && right.ir.getDefiningOp<IdentityOp>())
     return left;
   count += operationsOfProduct - 1;
-  mlir::UnitAttr symmetric = isSymmetric ? builder.getUnitAttr() : mlir::UnitAttr();
   return Value::ofIr(Kind::Number, productOf(left.extent, right.extent),
-                     create<ProductOp>(loc, compute, symmetric, left.ir, right.ir));
+                     create<ProductOp>(loc, compute, kind == ProductKind::Coarse,
+                                       kind == ProductKind::Symmetric, left.ir, right.ir));
 }
 
 Value Emitter::transpose(const Value &matrix, Location loc) {

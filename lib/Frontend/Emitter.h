@@ -33,7 +33,7 @@ public:
   Value reduce(const RuleFunction &function, llvm::ArrayRef<Value> arguments, mlir::Location loc);
   /// Both operands must be matrices that have a product. A product with an identity is the other
   /// operand.
-  Value product(const Value &left, const Value &right, bool isSymmetric, mlir::Location loc);
+  Value product(const Value &left, const Value &right, ProductKind kind, mlir::Location loc);
   Value transpose(const Value &matrix, mlir::Location loc);
   /// Returns the identity matrix with as many rows as `matrix`.
   Value identity(const Value &matrix, mlir::Location loc);

@@ -125,15 +125,16 @@ bool Evaluator::haveOneShape(const Expr &expr, StringRef op, llvm::ArrayRef<Valu
   return joinShapes(diagnostics, expr, op, extents).has_value();
 }
 
-Value Evaluator::evaluateProduct(const Expr &expr, StringRef op, bool isSymmetric,
+Value Evaluator::evaluateProduct(const Expr &expr, StringRef op, ProductKind kind,
                                  llvm::ArrayRef<Value> operands) {
   if (!isMatrix) {
     diagnostics.report(DiagnosticKind::RowsOutsideMatrix, expr.focus, op);
     return Value();
   }
-  if (!productShape(diagnostics, expr, op, operands[0].extent, operands[1].extent, isSymmetric))
+  if (!productShape(diagnostics, expr, op, operands[0].extent, operands[1].extent,
+                    kind == ProductKind::Symmetric))
     return Value();
-  return emit.product(operands[0], operands[1], isSymmetric, location(expr.focus));
+  return emit.product(operands[0], operands[1], kind, location(expr.focus));
 }
 
 Value Evaluator::evaluateName(const Expr &expr, const Names &names) {
@@ -159,7 +160,7 @@ Value Evaluator::evaluateBinary(const Expr &expr, const Names &names) {
   if (right.isError())
     return right;
   if (expr.binary == BinaryOperator::MatrixProduct)
-    return evaluateProduct(expr, spelling(expr.binary), /*isSymmetric=*/false, {left, right});
+    return evaluateProduct(expr, spelling(expr.binary), ProductKind::General, {left, right});
   if (!haveOneShape(expr, spelling(expr.binary), {left, right}))
     return Value();
   if (expr.binary != BinaryOperator::Power) {
@@ -263,7 +264,9 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
     return emit.functionOfMatrices(function, arguments, extentOfResult(function, extents), loc);
   }
   case RuleFunctionKind::SymmetricProduct:
-    return evaluateProduct(expr, function.name, /*isSymmetric=*/true, arguments);
+    return evaluateProduct(expr, function.name, ProductKind::Symmetric, arguments);
+  case RuleFunctionKind::CoarseProduct:
+    return evaluateProduct(expr, function.name, ProductKind::Coarse, arguments);
   case RuleFunctionKind::Count:
   case RuleFunctionKind::Reduce:
     break;

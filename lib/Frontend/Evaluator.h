@@ -65,7 +65,7 @@ private:
   Value evaluateList(const Expr &expr, const Names &names);
   Value evaluateListFunction(const Expr &expr, ListFunction function,
                              llvm::ArrayRef<Value> arguments);
-  Value evaluateProduct(const Expr &expr, llvm::StringRef op, bool isSymmetric,
+  Value evaluateProduct(const Expr &expr, llvm::StringRef op, ProductKind kind,
                         llvm::ArrayRef<Value> operands);
   bool haveOneShape(const Expr &expr, llvm::StringRef op, llvm::ArrayRef<Value> operands);
   Value evaluateCall(const Expr &expr, const Names &names);

@@ -17,11 +17,12 @@ constexpr RuleFunction table[] = {
     {"batch_dot", 2, reduce, Extent::batch},
     {"batch_max", 1, reduce, Extent::batch, ReductionKind::max},
     {"batch_sum", 1, reduce, Extent::batch},
+    applied("cholesky", 1, MatrixFunction::cholesky),
+    {"coarse_product", 2, RuleFunctionKind::CoarseProduct, Extent::element},
     {"column_dot", 2, reduce, Extent::column},
     {"column_max", 1, reduce, Extent::column, ReductionKind::max},
     {"column_sum", 1, reduce, Extent::column},
     // The number of elements in a row is the number of columns.
-    applied("cholesky", 1, MatrixFunction::cholesky),
     {"columns", 0, size, Extent::row},
     {"columns", 1, RuleFunctionKind::SizeOf, Extent::row},
     {"count", 1, RuleFunctionKind::Count, Extent::tensor},

@@ -20,11 +20,15 @@ enum class RuleFunctionKind : uint8_t {
   SizeOf, ///< the number of rows or columns of a matrix
   Transpose,
   SymmetricProduct,
+  CoarseProduct,
   Identity, ///< the identity matrix with as many rows as its argument
   Apply,    ///< a function of whole matrices
   Diagonal, ///< of a square matrix, over its rows or columns
   ScaleColumns,
 };
+
+/// What is special about a product of matrices.
+enum class ProductKind : uint8_t { General, Symmetric, Coarse };
 
 struct RuleFunction {
   llvm::StringRef name;

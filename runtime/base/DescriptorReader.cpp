@@ -146,18 +146,18 @@ void DescriptorReader::addStream(const upd_stream_record &record, PlanInterface 
 }
 
 void DescriptorReader::addProduct(const upd_stage_record &record, PlanInterface &plan) {
-  constexpr uint32_t allFlags =
-      UPD_PRODUCT_LHS_TRANSPOSED | UPD_PRODUCT_RHS_TRANSPOSED | UPD_PRODUCT_SYMMETRIC;
+  constexpr uint32_t allFlags = UPD_PRODUCT_LHS_TRANSPOSED | UPD_PRODUCT_RHS_TRANSPOSED |
+                                UPD_PRODUCT_SYMMETRIC | UPD_PRODUCT_COARSE;
   const std::vector<uint32_t> reads = indices(record.reads, "`reads` of a product");
   const std::vector<uint32_t> makes = indices(record.makes, "`makes` of a product");
   if (reads.size() != 2 || makes.size() != 1 || (record.flags & ~allFlags) != 0 ||
       (record.writes.count | record.reductions.count | uint32_t(record.loop)) != 0)
     return fail("a product has other members than two operands and a result");
   plan.sequence.push_back(StageInterface::product(static_cast<uint32_t>(plan.products.size())));
-  plan.products.push_back({reads[0], reads[1], makes[0],
-                           (record.flags & UPD_PRODUCT_LHS_TRANSPOSED) != 0,
-                           (record.flags & UPD_PRODUCT_RHS_TRANSPOSED) != 0,
-                           (record.flags & UPD_PRODUCT_SYMMETRIC) != 0});
+  plan.products.push_back(
+      {reads[0], reads[1], makes[0], (record.flags & UPD_PRODUCT_LHS_TRANSPOSED) != 0,
+       (record.flags & UPD_PRODUCT_RHS_TRANSPOSED) != 0,
+       (record.flags & UPD_PRODUCT_SYMMETRIC) != 0, (record.flags & UPD_PRODUCT_COARSE) != 0});
 }
 
 void DescriptorReader::addCall(const upd_stage_record &record, PlanInterface &plan) {

@@ -224,6 +224,8 @@ private:
     if (lhs.columns != rhs.rows || lhs.rows != result.rows || rhs.columns != result.columns)
       fail(fmt::format("the streams {} and {} have no product over {}", product.lhs, product.rhs,
                        textOf(plan.streams[product.result].over)));
+    if (product.coarse && rule.compute != UPD_F32)
+      fail(fmt::format("a coarse product of `{}`, expected `f32`", nameOf(rule.compute)));
     if (product.symmetric && result.rows != result.columns)
       fail(fmt::format("the result of a symmetric product is over {}",
                        textOf(plan.streams[product.result].over)));

@@ -163,6 +163,7 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch, size_t matri
     }
 
   reserveMatrices(scratch, matrixBytes);
+  reservePackings(scratch);
 
   // A chunk is a leaf of a reduction tree.
   for (const auto &[key, domain] : domains)
@@ -194,9 +195,7 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch, size_t matri
     launch.wholes = tables.reserve<Combination>(count * launch.slots);
     launch.columns = tables.reserve<ColumnCombination>(columns);
   }
-  products.clear();
-  for (size_t i = 0; i < plan.products.size(); ++i)
-    products.push_back(tables.reserve<Product>(count));
+  reserveProducts(tables);
 }
 
 void DevicePlan::fill(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,

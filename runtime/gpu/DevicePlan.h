@@ -158,14 +158,18 @@ private:
   size_t sectionEndFrom(size_t stage, bool waits) const;
   size_t matrixBytesOf(const SteppedTensor &tensor) const;
   void reserveMatrices(DeviceArena &scratch, size_t matrixBytes);
+  void reservePackings(DeviceArena &scratch);
+  void reserveProducts(DeviceArena &tables);
   void fillStreams(DeviceArena &tables, const DeviceArena &scratch);
   void fillChunks(DeviceArena &tables);
   void fillTensors(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
                    const std::vector<int64_t> &groupSizes, uint64_t seed);
   void fillCombinations(DeviceArena &tables, const DeviceArena &scratch);
   void fillProducts(DeviceArena &tables, const DeviceArena &scratch);
-  Product productOf(const runtime::StageInterface &stage, size_t position,
-                    const DeviceArena &tables, const DeviceArena &scratch) const;
+  int64_t fillPackings(DeviceArena &tables, const DeviceArena &scratch, Product &product,
+                       size_t index, size_t position, int64_t firstBlock);
+  Product productOf(size_t index, size_t position) const;
+  Packing packingOf(const Product &product, size_t position, bool isLhs) const;
   runtime::Status launchStage(const Step &step, const runtime::StageInterface &stage,
                               Window window);
   runtime::Status launchSweep(const Step &step, const Launch &launch, Window window);
@@ -208,6 +212,9 @@ private:
   std::vector<Table<double>> columnBlocks;
   std::vector<Table<Product>> products;           ///< by product of the plan
   std::vector<std::vector<int64_t>> productTiles; ///< of each tensor, by product of the plan
+  std::vector<Table<Packing>> packings;           ///< by product of the plan
+  std::vector<std::vector<int64_t>> packedBlocks; ///< of each tensor, by product of the plan
+  std::vector<std::vector<Table<char>>> packed;   ///< of each packing, by product of the plan
 
   size_t nextStage = 0;
   size_t groupReductionsRun = 0;

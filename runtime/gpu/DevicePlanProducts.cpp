@@ -5,8 +5,10 @@
 #include "runtime/gpu/DevicePlan.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace updraft::gpu;
+using updraft::runtime::ProductInterface;
 using updraft::runtime::sizeOf;
 using updraft::runtime::Status;
 using updraft::runtime::StreamInterface;
@@ -80,28 +82,89 @@ void DevicePlan::reserveMatrices(DeviceArena &scratch, size_t matrixBytes) {
   scratch.moveToEnd();
 }
 
-void DevicePlan::fillProducts(DeviceArena &tables, const DeviceArena &scratch) {
-  productTiles.assign(plan.products.size(), std::vector<int64_t>(list.size()));
-  for (const runtime::StageInterface &stage : plan.sequence)
-    for (const Window &window : windows) {
-      if (stage.kind != runtime::StageInterface::Kind::Product)
-        break;
-      int64_t tiles = 0;
-      for (size_t position = window.begin; position < window.end; ++position) {
-        Product &own = tables.host(products[stage.index])[position];
-        own = productOf(stage, position, tables, scratch);
-        own.firstTile = tiles;
-        const int64_t batches = list[position].shape.batches;
-        tiles += productTiles[stage.index][position] =
-            batches * productTilesOf(own, sizeOf(compute()));
-      }
-    }
+/// How many operands of a product are packed: none unless it is coarse, and one if a matrix is
+/// multiplied by its transpose, because both have the same lines.
+static size_t packedOperandsOf(const ProductInterface &product) {
+  if (!product.coarse)
+    return 0;
+  return product.lhs == product.rhs && product.lhsTransposed != product.rhsTransposed ? 1 : 2;
 }
 
-/// The product of a stage for one tensor, but for its first tile.
-Product DevicePlan::productOf(const runtime::StageInterface &stage, size_t position,
-                              const DeviceArena &tables, const DeviceArena &scratch) const {
-  const runtime::ProductInterface &product = plan.products[stage.index];
+/// Packed operands are needed by one product, so all products and windows share the memory.
+void DevicePlan::reservePackings(DeviceArena &scratch) {
+  packed.assign(plan.products.size(), {});
+  const size_t start = scratch.position();
+  for (size_t index = 0; index < packed.size(); ++index)
+    for (const Window &window : windows) {
+      scratch.moveTo(start);
+      for (size_t position = window.begin; position < window.end; ++position) {
+        const Product product = productOf(index, position);
+        for (size_t operand = 0; operand < packedOperandsOf(plan.products[index]); ++operand) {
+          const Packing packing = packingOf(product, position, operand == 0);
+          packed[index].push_back(
+              scratch.reserve<char>(static_cast<size_t>(packing.batches * packing.bytesOfBatch())));
+        }
+      }
+    }
+  scratch.moveToEnd();
+}
+
+void DevicePlan::reserveProducts(DeviceArena &tables) {
+  products.clear();
+  packings.clear();
+  for (const runtime::ProductInterface &product : plan.products) {
+    products.push_back(tables.reserve<Product>(list.size()));
+    packings.push_back(tables.reserve<Packing>(packedOperandsOf(product) * list.size()));
+  }
+}
+
+void DevicePlan::fillProducts(DeviceArena &tables, const DeviceArena &scratch) {
+  productTiles.assign(plan.products.size(), std::vector<int64_t>(list.size()));
+  packedBlocks.assign(plan.products.size(), std::vector<int64_t>(list.size()));
+  for (const runtime::StageInterface &stage : plan.sequence) {
+    if (stage.kind != runtime::StageInterface::Kind::Product)
+      continue;
+    for (const Window &window : windows) {
+      int64_t tiles = 0, blocks = 0;
+      for (size_t position = window.begin; position < window.end; ++position) {
+        Product &own = tables.host(products[stage.index])[position];
+        own = productOf(stage.index, position);
+        own.streams = tables.at(streamTable, position * plan.streams.size());
+        own.row = scratch.at(rows, position * rowBytes());
+        own.condition = stage.condition;
+        own.firstTile = tiles;
+        tiles += productTiles[stage.index][position] =
+            list[position].shape.batches * productTilesOf(own, sizeOf(compute()));
+        blocks += packedBlocks[stage.index][position] =
+            fillPackings(tables, scratch, own, stage.index, position, blocks);
+      }
+    }
+  }
+}
+
+/// Packs the operands of a coarse product of one tensor from the block number `firstBlock` on.
+/// Returns the number of blocks.
+int64_t DevicePlan::fillPackings(DeviceArena &tables, const DeviceArena &scratch, Product &product,
+                                 size_t index, size_t position, int64_t firstBlock) {
+  const size_t count = packedOperandsOf(plan.products[index]);
+  int64_t blocks = 0;
+  for (size_t operand = 0; operand < count; ++operand) {
+    const size_t place = position * count + operand;
+    Packing &packing = tables.host(packings[index])[place];
+    packing = packingOf(product, position, operand == 0);
+    packing.to = scratch.at(packed[index][place]);
+    packing.firstBlock = firstBlock + blocks;
+    blocks += packing.batches * packing.blocksOfBatch();
+    (operand == 0 ? product.packedLhs : product.packedRhs) = packing.to;
+  }
+  if (count == 1)
+    product.packedRhs = product.packedLhs;
+  return blocks;
+}
+
+/// A product of one tensor: its operands, result and sizes.
+Product DevicePlan::productOf(size_t index, size_t position) const {
+  const runtime::ProductInterface &product = plan.products[index];
   auto shapeOf = [&](uint32_t stream) {
     return list[position].shape.of(plan.streams[stream].over);
   };
@@ -112,30 +175,61 @@ Product DevicePlan::productOf(const runtime::StageInterface &stage, size_t posit
                           shape.rows * shape.columns};
   };
   const runtime::TensorShape lhs = shapeOf(product.lhs), result = shapeOf(product.result);
-  return {tables.at(streamTable, position * plan.streams.size()),
-          scratch.at(rows, position * rowBytes()),
-          stage.condition,
-          compute(),
-          operandOf(product.lhs, !product.lhsTransposed),
-          operandOf(product.rhs, product.rhsTransposed),
-          product.result,
-          result.columns,
-          result.rows * result.columns,
-          result.rows,
-          result.columns,
-          product.lhsTransposed ? lhs.rows : lhs.columns,
-          product.symmetric,
+  Product made{};
+  made.compute = compute();
+  made.lhs = operandOf(product.lhs, !product.lhsTransposed);
+  made.rhs = operandOf(product.rhs, product.rhsTransposed);
+  made.result = product.result;
+  made.rowStride = result.columns;
+  made.batchStride = result.rows * result.columns;
+  made.rows = result.rows;
+  made.columns = result.columns;
+  made.depth = product.lhsTransposed ? lhs.rows : lhs.columns;
+  made.isSymmetric = product.symmetric;
+  return made;
+}
+
+/// The packing of an operand, but for its memory and its first block.
+Packing DevicePlan::packingOf(const Product &product, size_t position, bool isLhs) const {
+  return {product.streams,
+          product.row,
+          product.condition,
+          isLhs ? product.lhs : product.rhs,
+          isLhs ? product.rows : product.columns,
+          product.depth,
+          list[position].shape.batches,
+          nullptr,
           0};
 }
 
+/// Launches a kernel over the units that jobs have in all. Does nothing if there are none.
+template <typename Job>
+static Status launchUnits(const DevicePlan::Step &step, Kernel kernel, Job *jobs, size_t jobCount,
+                          int64_t units, size_t unitsOfBlock) {
+  if (units == 0)
+    return {};
+  auto count = static_cast<int64_t>(jobCount);
+  void *arguments[] = {&jobs, &count, &units};
+  return step.device.launch(kernel, step.device.blocksFor(static_cast<size_t>(units), unitsOfBlock),
+                            arguments, step.stream);
+}
+
 Status DevicePlan::launchProduct(const Step &step, size_t index, Window window) {
-  Product *first = step.tables.at(products[index], window.begin);
-  auto count = static_cast<int64_t>(window.end - window.begin);
-  int64_t tiles = 0;
-  for (size_t position = window.begin; position < window.end; ++position)
-    tiles += productTiles[index][position];
-  void *arguments[] = {&first, &count, &tiles};
-  return step.device.launch(
-      compute() == UPD_F32 ? step.engine.multiplyF32 : step.engine.multiplyF64,
-      step.device.blocksFor(static_cast<size_t>(tiles), 1), arguments, step.stream);
+  const size_t count = window.end - window.begin, packed = packedOperandsOf(plan.products[index]);
+  auto sumOf = [&](const std::vector<int64_t> &units) {
+    return std::accumulate(units.begin() + static_cast<ptrdiff_t>(window.begin),
+                           units.begin() + static_cast<ptrdiff_t>(window.end), int64_t(0));
+  };
+  Kernel kernel = compute() == UPD_F32 ? step.engine.multiplyF32 : step.engine.multiplyF64;
+  if (packed != 0) {
+    kernel = step.engine.multiplyCoarse;
+    const size_t warpsOfBlock = UPD_GPU_THREADS / 32;
+    Status status =
+        launchUnits(step, step.engine.pack, step.tables.at(packings[index], window.begin * packed),
+                    count * packed, sumOf(packedBlocks[index]), warpsOfBlock);
+    if (!status.ok())
+      return status;
+  }
+  return launchUnits(step, kernel, step.tables.at(products[index], window.begin), count,
+                     sumOf(productTiles[index]), 1);
 }

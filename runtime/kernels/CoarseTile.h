@@ -1,79 +1,99 @@
 //===- CoarseTile.h - A tile of a coarse product, by one block ----------------------*- C++ -*-===//
-// Like ProductTile, but operands are rounded to bf16 on their way to the memory that the block
-// shares, and the warps multiply them by the matrix unit.
+// Operands are packed first: rounded to bf16, padded with zeros, and in the order in which the
+// matrix unit takes them. So tiles have no edges, and threads copy strips of both operands as they
+// are to the memory that the block shares, two strips ahead.
 
 #ifndef UPDRAFT_RUNTIME_KERNELS_COARSETILE_H
 #define UPDRAFT_RUNTIME_KERNELS_COARSETILE_H
 
 #include "runtime/kernels/EngineKernels.h"
 #include "runtime/kernels/MatrixUnit.h"
-#include "runtime/kernels/ProductTile.h"
 
 namespace updraft::gpu {
+
+/// 16 lines of 16 elements each: for each lane of a warp, the pairs of an LhsFragment. They are
+/// also two RhsFragments of 8 lines.
+struct alignas(16) PackedBlock {
+  LhsFragment lanes[32];
+};
+
+/// A strip of the lines of a tile. The blocks of the same depth are adjacent.
+struct PackedStrip {
+  static constexpr int lines = coarseTileSide, depth = coarseStripDepth;
+  PackedBlock blocks[depth / 16][lines / 16];
+};
+static_assert(sizeof(PackedStrip) == coarseStripBytes);
+
+/// Packs a block of a batch; called by all threads of a warp.
+inline void packBlock(const Packing &packing, const float *from, int64_t batch, int64_t block,
+                      int lane) {
+  const int64_t blocksOfStrip = sizeof(PackedStrip) / sizeof(PackedBlock);
+  const int64_t strips = coarseStrips(packing.depth);
+  const int64_t strip = block / blocksOfStrip, inStrip = block % blocksOfStrip;
+  const int64_t line =
+      strip / strips * PackedStrip::lines + inStrip % (PackedStrip::lines / 16) * 16 + lane / 4;
+  const int64_t depth =
+      strip % strips * PackedStrip::depth + inStrip / (PackedStrip::lines / 16) * 16 + lane % 4 * 2;
+  const ProductOperand &operand = packing.operand;
+  from += batch * operand.batchStride;
+  auto elementAt = [&](int64_t line, int64_t depth) {
+    return line < packing.lines && depth < packing.depth
+               ? from[line * operand.lineStride + depth * operand.depthStride]
+               : 0;
+  };
+  LhsFragment packed;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int64_t ofLine = line + i % 2 * 8, ofDepth = depth + i / 2 * 8;
+    packed.pairs[i] = roundedPair(elementAt(ofLine, ofDepth), elementAt(ofLine, ofDepth + 1));
+  }
+  auto *to = static_cast<PackedBlock *>(packing.to);
+  to[batch * packing.blocksOfBatch() + block].lanes[lane] = packed;
+}
 
 class CoarseTile {
 public:
   using Element = float;
-  static constexpr int side = 128;
-  static constexpr int depth = 32; ///< of a strip
+  static constexpr int side = PackedStrip::lines;
   static_assert(side == productTileSide(sizeof(Element)));
-
-  /// A strip of an operand, with the pairs of a line side by side. Lines are longer than the strip,
-  /// so that the threads of a warp use different banks.
-  struct Strip {
-    alignas(16) BF16Pair pairs[side][depth / 2 + 4];
-  };
-  /// Two strips of each operand: threads fill one while they read the other.
-  struct Strips {
-    Strip lhs[2], rhs[2];
+  static constexpr int stages = 3;
+  struct Stages {
+    PackedStrip lhs[stages], rhs[stages];
   };
 
   /// All threads of the block must call it.
-  explicit CoarseTile(UPD_GPU_SHARED_TYPE Strips &strips)
-      : strips(strips), lane(static_cast<int>(threadOfBlock()) % 32) {
-    const int warp = static_cast<int>(threadOfBlock()) / 32;
-    row = warp / warpColumns * rowsOfWarp;
-    column = warp % warpColumns * columnsOfWarp;
+  explicit CoarseTile(UPD_GPU_SHARED_TYPE Stages &shared)
+      : shared(shared), thread(static_cast<int>(threadOfBlock())) {
+    row = thread / 32 / warpColumns * rowsOfWarp;
+    column = thread / 32 % warpColumns * columnsOfWarp;
   }
 
-  /// Computes the tile that starts at an element. Inlined, so that sums stay in registers.
-  [[gnu::always_inline]] void compute(const OperandLines<float> &lhs,
-                                      const OperandLines<float> &rhs, int64_t ofDepth,
-                                      int64_t firstRow, int64_t firstColumn) {
+  /// Computes a tile from the strips of its rows and columns. Inlined, so that sums stay in
+  /// registers.
+  [[gnu::always_inline]] void compute(const PackedStrip *lhs, const PackedStrip *rhs,
+                                      int64_t strips) {
 #pragma unroll
     for (auto &ofRow : sums)
 #pragma unroll
       for (SumFragment &sum : ofRow)
         sum = {{0, 0, 0, 0}};
-    Source ofLhs(lhs, firstRow), ofRhs(rhs, firstColumn);
-    BF16Pair nextLhs[pairsOfThread], nextRhs[pairsOfThread];
-    if (ofDepth > 0) {
-      ofLhs.load(nextLhs, ofDepth);
-      ofRhs.load(nextRhs, ofDepth);
-      ofLhs.store(nextLhs, strips.lhs[0]);
-      ofRhs.store(nextRhs, strips.rhs[0]);
+    for (int64_t strip = 0; strip < stages - 1; ++strip)
+      copy(lhs, rhs, strip, strips);
+    for (int64_t strip = 0; strip < strips; ++strip) {
+      waitForCopies<stages - 2>();
       barrier();
+      copy(lhs, rhs, strip + stages - 1, strips);
+      accumulate(static_cast<int>(strip % stages));
     }
-    int current = 0;
-    for (int64_t left = ofDepth; left > 0; left -= depth) {
-      const bool hasNext = left > depth;
-      if (hasNext) {
-        ofLhs.load(nextLhs, left - depth);
-        ofRhs.load(nextRhs, left - depth);
-      }
-      accumulate(current);
-      current ^= 1;
-      if (hasNext) {
-        ofLhs.store(nextLhs, strips.lhs[current]);
-        ofRhs.store(nextRhs, strips.rhs[current]);
-      }
-      barrier();
-    }
+    // The next tile overwrites the strips.
+    waitForCopies<0>();
+    barrier();
   }
 
-  /// As in ProductTile.
+  /// Calls body(row, column, value) for each element of this thread in the tile.
   template <typename Body>
   [[gnu::always_inline]] void forEach(int64_t firstRow, int64_t firstColumn, Body body) const {
+    const int lane = thread % 32;
 #pragma unroll
     for (int i = 0; i < rowFragments; ++i)
 #pragma unroll
@@ -86,101 +106,58 @@ public:
 
 private:
   static constexpr int warpColumns = 4;
-  static constexpr int columnsOfWarp = side / warpColumns;
-  static constexpr int rowsOfWarp = side / (UPD_GPU_THREADS / 32 / warpColumns);
+  static constexpr int columnsOfWarp = PackedStrip::lines / warpColumns;
+  static constexpr int rowsOfWarp = PackedStrip::lines / (UPD_GPU_THREADS / 32 / warpColumns);
   static constexpr int rowFragments = rowsOfWarp / 16, columnFragments = columnsOfWarp / 8;
-  static constexpr int pairsOfThread = side * depth / 2 / UPD_GPU_THREADS;
 
-  /// The pairs of one thread in the strips of an operand. The threads of a warp load elements that
-  /// are adjacent in memory: 16 pairs of 2 lines if the depth is, else 8 lines of 4 pairs.
-  class Source {
-  public:
-    Source(const OperandLines<float> &operand, int64_t firstLine)
-        : alongDepth(operand.depthStride == 1), depthStride(operand.depthStride),
-          some(operand.data) {
-      const auto thread = static_cast<int>(threadOfBlock());
-      const int lane = thread % 32, warp = thread / 32;
-      pair = alongDepth ? lane % 16 : lane % 4 + warp % 4 * 4;
-      line = alongDepth ? warp * 2 + lane / 16 : lane / 4 + warp / 4 * 8;
-      const int64_t left = operand.count - firstLine;
-      linesLeft = static_cast<int>(left < side ? left : side) - line;
-      next = operand.data + (firstLine + line) * operand.lineStride + pair * 2 * depthStride;
-      step = lineStep * operand.lineStride;
-      strip = depth * depthStride;
-      isPaired = alongDepth && operand.lineStride % 2 == 0 &&
-                 reinterpret_cast<uintptr_t>(operand.data) % 8 == 0;
-    }
-
-    /// Loads the pairs of the next strip. Elements outside of the operand become 0. They are loaded
-    /// from `some`, an element that exists, which avoids a branch for each.
-    [[gnu::always_inline]] void load(BF16Pair (&to)[pairsOfThread], int64_t depthLeft) {
-      using Two = float __attribute__((ext_vector_type(2)));
-      const int64_t inDepth = depthLeft - pair * 2;
-      const float *from = next;
-      if (isPaired && inDepth >= 2) {
+  /// Starts to copy a strip of both operands. Beyond the last strip it copies nothing, but counts.
+  [[gnu::always_inline]] void copy(const PackedStrip *lhs, const PackedStrip *rhs, int64_t strip,
+                                   int64_t strips) {
+    if (strip < strips) {
+      const auto stage = static_cast<int>(strip % stages);
 #pragma unroll
-        for (int i = 0; i < pairsOfThread; ++i, from += step) {
-          const bool isInside = i * lineStep < linesLeft;
-          const Two two = *reinterpret_cast<const Two *>(isInside ? from : some);
-          to[i] = isInside ? roundedPair(two.x, two.y) : 0;
-        }
-      } else {
-#pragma unroll
-        for (int i = 0; i < pairsOfThread; ++i, from += step) {
-          const bool hasLower = i * lineStep < linesLeft && inDepth >= 1;
-          const bool hasUpper = i * lineStep < linesLeft && inDepth >= 2;
-          const float lower = *(hasLower ? from : some);
-          const float upper = *(hasUpper ? from + depthStride : some);
-          to[i] = roundedPair(hasLower ? lower : 0, hasUpper ? upper : 0);
-        }
+      for (int part = 0; part < parts; ++part) {
+        const int fragment = thread + part * UPD_GPU_THREADS;
+        copyFragment(fragmentOf(shared.lhs[stage], fragment), fragmentOf(lhs[strip], fragment));
+        copyFragment(fragmentOf(shared.rhs[stage], fragment), fragmentOf(rhs[strip], fragment));
       }
-      next += strip;
     }
+    endCopies();
+  }
 
-    [[gnu::always_inline]] void store(const BF16Pair (&from)[pairsOfThread],
-                                      UPD_GPU_SHARED_TYPE Strip &to) const {
-#pragma unroll
-      for (int i = 0; i < pairsOfThread; ++i)
-        to.pairs[line + i * lineStep][pair] = from[i];
-    }
+  static constexpr int parts = sizeof(PackedStrip) / sizeof(LhsFragment) / UPD_GPU_THREADS;
 
-  private:
-    static constexpr int lineStep = 16;
-
-    bool alongDepth, isPaired;
-    int64_t depthStride;
-    int line, pair; ///< of the first pair in the strip
-    int linesLeft;  ///< from there
-    const float *some, *next;
-    int64_t step, strip; ///< in elements
-  };
+  static const LhsFragment *fragmentOf(const PackedStrip &strip, int index) {
+    return &strip.blocks[0][0].lanes[0] + index;
+  }
+  static UPD_GPU_SHARED_TYPE LhsFragment *fragmentOf(UPD_GPU_SHARED_TYPE PackedStrip &strip,
+                                                     int index) {
+    return &strip.blocks[0][0].lanes[0] + index;
+  }
 
   /// Adds the products of a strip.
-  [[gnu::always_inline]] void accumulate(int current) {
-    const int inGroup = lane % 4, group = lane / 4;
+  [[gnu::always_inline]] void accumulate(int stage) {
+    const int lane = thread % 32;
 #pragma unroll
-    for (int k = 0; k < depth / 2; k += 8) {
-      RhsFragment rhs[columnFragments];
+    for (int k = 0; k < PackedStrip::depth / 16; ++k) {
+      LhsFragment rhs[columnFragments / 2];
 #pragma unroll
-      for (int j = 0; j < columnFragments; ++j) {
-        const auto &line = strips.rhs[current].pairs[column + j * 8 + group];
-        rhs[j] = {{line[k + inGroup], line[k + 4 + inGroup]}};
-      }
+      for (int j = 0; j < columnFragments / 2; ++j)
+        rhs[j] = loadFragment(shared.rhs[stage].blocks[k][column / 16 + j].lanes[lane]);
 #pragma unroll
       for (int i = 0; i < rowFragments; ++i) {
-        const auto &upper = strips.lhs[current].pairs[row + i * 16 + group];
-        const auto &lower = strips.lhs[current].pairs[row + i * 16 + group + 8];
-        const LhsFragment lhs = {{upper[k + inGroup], lower[k + inGroup], upper[k + 4 + inGroup],
-                                  lower[k + 4 + inGroup]}};
+        const LhsFragment lhs = loadFragment(shared.lhs[stage].blocks[k][row / 16 + i].lanes[lane]);
 #pragma unroll
-        for (int j = 0; j < columnFragments; ++j)
-          multiplyAdd(sums[i][j], lhs, rhs[j]);
+        for (int j = 0; j < columnFragments; ++j) {
+          const BF16Pair *pairs = rhs[j / 2].pairs;
+          multiplyAdd(sums[i][j], lhs, {{pairs[j % 2], pairs[j % 2 + 2]}});
+        }
       }
     }
   }
 
-  UPD_GPU_SHARED_TYPE Strips &strips;
-  int lane;
+  UPD_GPU_SHARED_TYPE Stages &shared;
+  int thread;
   int row, column; ///< of the warp's part of the tile
   SumFragment sums[rowFragments][columnFragments];
 };

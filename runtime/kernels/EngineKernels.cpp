@@ -188,14 +188,40 @@ UPD_GPU_KERNEL updraft_combine_groups(const GroupCombination *combinations, int6
 }
 
 namespace {
-/// The product that a tile belongs to.
-const Product &productOf(const Product *products, int64_t count, int64_t tile) {
+/// The last job that begins at a unit or before it.
+template <typename Job>
+const Job &jobOf(const Job *jobs, int64_t count, int64_t Job::*begin, int64_t unit) {
   int64_t first = 0;
   for (int64_t end = count; end - first > 1;) {
     const int64_t middle = first + (end - first) / 2;
-    (products[middle].firstTile <= tile ? first : end) = middle;
+    (jobs[middle].*begin <= unit ? first : end) = middle;
   }
-  return products[first];
+  return jobs[first];
+}
+
+/// Whether the step needs a product, or what it is made of.
+template <typename Element, typename Job> bool isNeeded(const Job &job) {
+  const auto *row = static_cast<const Element *>(job.row);
+  return row[0] == 0 && (job.condition == 0 || row[job.condition] != 0);
+}
+
+/// A tile of a result, counted in tiles.
+struct TilePlace {
+  int64_t batch, row, column;
+};
+
+TilePlace placeOf(const Product &product, int64_t tile, uint64_t bytes) {
+  const int64_t perBatch = productTilesOf(product, bytes);
+  TilePlace place{tile / perBatch, 0, tile % perBatch};
+  if (product.isSymmetric) {
+    while (place.column > place.row)
+      place.column -= ++place.row;
+  } else {
+    const int64_t perRow = productTilesAlong(product.columns, bytes);
+    place.row = place.column / perRow;
+    place.column %= perRow;
+  }
+  return place;
 }
 
 template <typename Element>
@@ -205,54 +231,53 @@ OperandLines<Element> linesOf(const Product &product, const ProductOperand &oper
   return {data + batch * operand.batchStride, operand.lineStride, operand.depthStride, count};
 }
 
-/// Computes the tile with this number in the product; called by all threads of a block.
-template <typename Tile>
-void multiplyTile(const Product &product, int64_t tile,
-                  UPD_GPU_SHARED_TYPE typename Tile::Strips &strips) {
-  using Element = typename Tile::Element;
-  const int64_t perBatch = productTilesOf(product, sizeof(Element));
-  const int64_t batch = tile / perBatch;
-  int64_t tileRow = 0, tileColumn = tile % perBatch;
-  if (product.isSymmetric) {
-    while (tileColumn > tileRow)
-      tileColumn -= ++tileRow;
-  } else {
-    const int64_t perRow = productTilesAlong(product.columns, sizeof(Element));
-    tileRow = tileColumn / perRow;
-    tileColumn %= perRow;
-  }
-  const int64_t firstRow = tileRow * Tile::side;
-  const int64_t firstColumn = tileColumn * Tile::side;
-  Tile sums(strips);
-  sums.compute(linesOf<Element>(product, product.lhs, batch, product.rows),
-               linesOf<Element>(product, product.rhs, batch, product.columns), product.depth,
-               firstRow, firstColumn);
-  auto *result =
-      static_cast<Element *>(product.streams[product.result]) + batch * product.batchStride;
-  sums.forEach(firstRow, firstColumn, [&](int64_t row, int64_t column, Element value) {
-    if (row >= product.rows || column >= product.columns || (product.isSymmetric && column > row))
-      return;
-    result[row * product.rowStride + column] = value;
-    if (product.isSymmetric)
-      result[column * product.rowStride + row] = value;
-  });
+template <typename Element>
+void compute(ProductTile<Element> &tile, const Product &product, const TilePlace &place) {
+  tile.compute(linesOf<Element>(product, product.lhs, place.batch, product.rows),
+               linesOf<Element>(product, product.rhs, place.batch, product.columns), product.depth,
+               place.row * ProductTile<Element>::side, place.column * ProductTile<Element>::side);
 }
 
-template <typename Tile>
+void compute(CoarseTile &tile, const Product &product, const TilePlace &place) {
+  const int64_t strips = coarseStrips(product.depth);
+  auto stripsOf = [&](const void *packed, int64_t lines, int64_t line) {
+    const int64_t perBatch = productTilesAlong(lines, sizeof(float));
+    return static_cast<const PackedStrip *>(packed) + (place.batch * perBatch + line) * strips;
+  };
+  tile.compute(stripsOf(product.packedLhs, product.rows, place.row),
+               stripsOf(product.packedRhs, product.columns, place.column), strips);
+}
+
+/// Computes the tiles of all products. Called by all threads of a block.
+template <typename Tile, typename Shared>
 void multiply(const Product *products, int64_t count, int64_t tiles,
-              UPD_GPU_SHARED_TYPE typename Tile::Strips &strips) {
-  forEachOfBlocks(tiles, [&](int64_t tile) {
-    const Product &product = productOf(products, count, tile);
-    const auto *row = static_cast<const typename Tile::Element *>(product.row);
-    if (row[0] == 0 && (product.condition == 0 || row[product.condition] != 0))
-      multiplyTile<Tile>(product, tile - product.firstTile, strips);
+              UPD_GPU_SHARED_TYPE Shared &shared) {
+  using Element = typename Tile::Element;
+  forEachOfBlocks(tiles, [&](int64_t number) {
+    const Product &product = jobOf(products, count, &Product::firstTile, number);
+    if (!isNeeded<Element>(product))
+      return;
+    const TilePlace place = placeOf(product, number - product.firstTile, sizeof(Element));
+    Tile tile(shared);
+    compute(tile, product, place);
+    auto *result =
+        static_cast<Element *>(product.streams[product.result]) + place.batch * product.batchStride;
+    tile.forEach(place.row * Tile::side, place.column * Tile::side,
+                 [&](int64_t row, int64_t column, Element value) {
+                   if (row >= product.rows || column >= product.columns ||
+                       (product.isSymmetric && column > row))
+                     return;
+                   result[row * product.rowStride + column] = value;
+                   if (product.isSymmetric)
+                     result[column * product.rowStride + row] = value;
+                 });
   });
 }
 } // namespace
 
 UPD_GPU_SHARED ProductTile<float>::Strips floatStrips;
 UPD_GPU_SHARED ProductTile<double>::Strips doubleStrips;
-UPD_GPU_SHARED CoarseTile::Strips coarseStrips;
+UPD_GPU_SHARED CoarseTile::Stages coarseStages;
 
 UPD_GPU_KERNEL updraft_multiply_f32(const Product *products, int64_t count, int64_t tiles) {
   multiply<ProductTile<float>>(products, count, tiles, floatStrips);
@@ -262,8 +287,21 @@ UPD_GPU_KERNEL updraft_multiply_f64(const Product *products, int64_t count, int6
   multiply<ProductTile<double>>(products, count, tiles, doubleStrips);
 }
 
+UPD_GPU_KERNEL updraft_pack(const Packing *packings, int64_t count, int64_t blocks) {
+  const int64_t warps = threadsOfGrid() / 32;
+  for (int64_t number = threadOfGrid() / 32; number < blocks; number += warps) {
+    const Packing &packing = jobOf(packings, count, &Packing::firstBlock, number);
+    if (!isNeeded<float>(packing))
+      continue;
+    const int64_t block = number - packing.firstBlock, perBatch = packing.blocksOfBatch();
+    const auto *from = static_cast<const float *>(packing.streams[packing.operand.stream]);
+    packBlock(packing, from, block / perBatch, block % perBatch,
+              static_cast<int>(threadOfBlock()) % 32);
+  }
+}
+
 UPD_GPU_KERNEL updraft_multiply_coarse(const Product *products, int64_t count, int64_t tiles) {
-  multiply<CoarseTile>(products, count, tiles, coarseStrips);
+  multiply<CoarseTile>(products, count, tiles, coarseStages);
 }
 
 UPD_GPU_KERNEL updraft_commit(const BegunTensor *tensors, int64_t count) {

@@ -12,6 +12,7 @@
 //   updraft_combine_groups(const GroupCombination *, int64_t count)
 //   updraft_multiply_f32(const Product *, int64_t count, int64_t tiles)
 //   updraft_multiply_f64(const Product *, int64_t count, int64_t tiles)
+//   updraft_pack(const Packing *, int64_t count, int64_t blocks)
 //   updraft_multiply_coarse(const Product *, int64_t count, int64_t tiles)
 //   updraft_commit(const BegunTensor *, int64_t count)
 //   updraft_commit_groups(const GroupCommit *, int64_t count)
@@ -146,8 +147,10 @@ struct Product {
   int64_t rows;
   int64_t columns;
   int64_t depth;
-  int32_t isSymmetric; ///< computes elements up to the diagonal, and copies them across it
-  int64_t firstTile;   ///< the number of tiles of the products before this one
+  int32_t isSymmetric;   ///< computes elements up to the diagonal, and copies them across it
+  int64_t firstTile;     ///< the number of tiles of the products before this one
+  const void *packedLhs; ///< of a coarse product
+  const void *packedRhs;
 };
 
 /// The rows and columns of a tile, for elements of `bytes`. A block computes one at a time.
@@ -164,6 +167,34 @@ constexpr int64_t productTilesOf(const Product &product, uint64_t bytes) {
   return product.isSymmetric ? rows * (rows + 1) / 2
                              : rows * productTilesAlong(product.columns, bytes);
 }
+
+/// The rows and columns of a tile of a coarse product, and the depth and bytes of the strips of its
+/// operands.
+constexpr int coarseTileSide = 128, coarseStripDepth = 32;
+constexpr int64_t coarseStripBytes = int64_t(coarseTileSide) * coarseStripDepth * 2;
+
+constexpr int64_t coarseStrips(int64_t depth) {
+  return (depth + coarseStripDepth - 1) / coarseStripDepth;
+}
+
+/// Rounds an operand of a coarse product to bf16, in the order of runtime/kernels/CoarseTile.h.
+struct Packing {
+  void *const *streams; ///< of the tensor
+  const void *row;      ///< as in Product
+  int64_t condition;
+  ProductOperand operand;
+  int64_t lines;
+  int64_t depth;
+  int64_t batches;
+  void *to;           ///< aligned to 16 bytes
+  int64_t firstBlock; ///< the number of blocks of the packings before this one
+
+  constexpr int64_t bytesOfBatch() const {
+    return productTilesAlong(lines, sizeof(float)) * coarseStrips(depth) * coarseStripBytes;
+  }
+  /// Blocks of 16 x 16 elements. A warp packs one at a time.
+  constexpr int64_t blocksOfBatch() const { return bytesOfBatch() / (16 * 16 * 2); }
+};
 
 /// A tensor's value for a reduction over its group, and the destination of the result.
 struct GroupMember {

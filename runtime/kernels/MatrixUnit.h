@@ -20,7 +20,7 @@ namespace updraft::gpu {
 
 using BF16Pair = uint32_t;
 
-struct LhsFragment {
+struct alignas(16) LhsFragment {
   BF16Pair pairs[4];
 };
 struct RhsFragment {
@@ -46,6 +46,25 @@ inline void multiplyAdd(SumFragment &sum, const LhsFragment &lhs, const RhsFragm
           : "r"(lhs.pairs[0]), "r"(lhs.pairs[1]), "r"(lhs.pairs[2]), "r"(lhs.pairs[3]),
             "r"(rhs.pairs[0]), "r"(rhs.pairs[1]));
 }
+
+using FourPairs = BF16Pair __attribute__((ext_vector_type(4)));
+
+/// A fragment in shared memory.
+inline LhsFragment loadFragment(const UPD_GPU_SHARED_TYPE LhsFragment &from) {
+  const FourPairs four = *reinterpret_cast<const UPD_GPU_SHARED_TYPE FourPairs *>(&from);
+  return {{four.x, four.y, four.z, four.w}};
+}
+
+/// Starts to copy a fragment from global to shared memory.
+inline void copyFragment(UPD_GPU_SHARED_TYPE LhsFragment *to, const LhsFragment *from) {
+  __nvvm_cp_async_cg_shared_global_16(
+      to, reinterpret_cast<const __attribute__((address_space(1))) LhsFragment *>(
+              reinterpret_cast<uintptr_t>(from)));
+}
+/// Ends a group of copies.
+inline void endCopies() { __nvvm_cp_async_commit_group(); }
+/// Waits for this thread's copies, but not for its last `count` groups.
+template <int count> inline void waitForCopies() { __nvvm_cp_async_wait_group(count); }
 #else
 inline uint32_t roundedToBF16(float value) {
   uint32_t bits;
@@ -64,6 +83,11 @@ inline float lowerOf(BF16Pair pair) {
   return value;
 }
 inline float upperOf(BF16Pair pair) { return lowerOf(pair >> 16); }
+
+inline LhsFragment loadFragment(const LhsFragment &from) { return from; }
+inline void copyFragment(LhsFragment *to, const LhsFragment *from) { *to = *from; }
+inline void endCopies() {}
+template <int count> inline void waitForCopies() {}
 
 static thread_local LhsFragment emulatedLhs[UPD_GPU_THREADS];
 static thread_local RhsFragment emulatedRhs[UPD_GPU_THREADS];

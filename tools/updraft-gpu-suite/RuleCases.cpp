@@ -43,6 +43,7 @@ constexpr Variant variants[] = {
     {"adam_mini", "block=batch"},
     {"adam_mini", "block=tensor"},
     {"muon", "ns_set=aol ns_steps=2 accumulation=feedback nesterov=false"},
+    {"muon", "coarse_products=true"},
     {"polargrad", "ns_set=simple ns_steps=1 polar_first=true"},
     {"scion", "norm=Spectral clamped=true"},
     {"adamw", "", "clip_by_global_norm(max_norm = 1) |> AdamW"},

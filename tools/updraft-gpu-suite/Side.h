@@ -43,8 +43,9 @@ public:
   size_t tensors() const { return shapes.size(); }
   const TensorShape &shape(size_t tensor) const { return shapes[tensor]; }
   std::vector<std::string> states() const;
-  /// Whether steps multiply matrices.
-  bool multiplies() const;
+  /// Whether steps multiply matrices, and whether a product is coarse.
+  bool multiplies() const { return hasProduct("product"); }
+  bool multipliesCoarsely() const { return hasProduct("coarse"); }
   upd_dtype paramType() const { return upd_rule_param_dtype(rule.get()); }
   std::vector<char> param(size_t tensor);
   /// Returns false if the tensor doesn't have this state.
@@ -52,6 +53,9 @@ public:
   std::vector<int64_t> steps();
 
 private:
+  /// Whether a product of a plan has a member in the rule's interface.
+  bool hasProduct(const std::string &member) const;
+
   /// An allocation of this side.
   struct Memory {
     Memory(Device *device, size_t bytes);

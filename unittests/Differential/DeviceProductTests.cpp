@@ -61,6 +61,8 @@ public:
                          depth,
                          isSymmetric,
                          0};
+    if (isCoarse)
+      pack(product);
     int64_t tiles = batches * productTilesOf(product, sizeof(Element)), count = 1;
     auto *products = static_cast<gpu::Product *>(copy(std::vector<gpu::Product>{product}));
     void *arguments[] = {&products, &count, &tiles};
@@ -102,6 +104,35 @@ public:
   }
 
 private:
+  /// Packs both operands.
+  void pack(gpu::Product &product) {
+    std::vector<gpu::Packing> packings;
+    int64_t blocks = 0;
+    for (const bool isLhs : {true, false}) {
+      gpu::Packing packing{product.streams,
+                           product.row,
+                           0,
+                           isLhs ? product.lhs : product.rhs,
+                           isLhs ? product.rows : product.columns,
+                           product.depth,
+                           sizes.batches,
+                           nullptr,
+                           blocks};
+      // No element of a packed operand is left out.
+      packing.to = copy(std::vector<char>(sizes.batches * packing.bytesOfBatch(), '\xff'));
+      blocks += sizes.batches * packing.blocksOfBatch();
+      (isLhs ? product.packedLhs : product.packedRhs) = packing.to;
+      packings.push_back(packing);
+    }
+    auto *first = static_cast<gpu::Packing *>(copy(packings));
+    int64_t count = 2;
+    void *arguments[] = {&first, &count, &blocks};
+    ASSERT_TRUE(
+        device
+            .launch(engine.pack, device.blocksFor(blocks, UPD_GPU_THREADS / 32), arguments, nullptr)
+            .ok());
+  }
+
   std::vector<Element> values(int64_t count) {
     std::vector<Element> made(count);
     std::normal_distribution<Element> distribution;
@@ -178,9 +209,9 @@ TEST_P(DeviceProducts, LeaveTheResultIfTheTensorIsSkipped) {
 
 // Tiles are 128 wide, warps have 64 x 32 elements, and strips are 32 deep.
 TEST_P(DeviceProducts, AreWithinTheirBoundIfTheyAreCoarse) {
-  const Sizes sizes[] = {{1, 1, 1, 1},    {9, 5, 0, 1},    {16, 8, 16, 1},  {3, 5, 17, 3},
-                         {33, 65, 31, 2}, {64, 32, 32, 1}, {65, 33, 33, 2}, {128, 128, 64, 1},
-                         {129, 127, 70, 1}};
+  const Sizes sizes[] = {{1, 1, 1, 1},    {9, 5, 0, 1},      {16, 8, 16, 1},
+                         {3, 5, 17, 3},   {33, 65, 31, 2},   {64, 32, 32, 1},
+                         {65, 33, 33, 2}, {128, 128, 64, 1}, {129, 127, 70, 1}};
   for (const Sizes &each : sizes)
     ASSERT_NO_FATAL_FAILURE(multiply<float>(each, true));
   for (const int64_t side : {1, 17, 127, 130})

@@ -398,6 +398,9 @@ LogicalResult MultiplyOp::verify() {
   if (getSymmetric() && getType().getOver() != transposed(getType().getOver()))
     return emitOpError() << "is `symmetric`, but its result is over `"
                          << stringifyExtent(getType().getOver()) << "`, must be square";
+  // multiply_c5
+  if (getCoarse() && !(plan.getFast() && compute.isF32()))
+    return emitOpError() << "is `coarse`, which needs a `fast` plan that computes f32";
   return verifyCondition(*this, getCondition());
 }
 

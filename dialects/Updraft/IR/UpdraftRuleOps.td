@@ -324,6 +324,8 @@ def Updraft_ProductOp : Updraft_Op<"product", [
     `symmetric`, so `updraft-orient-products` adds the word. For other operands it is a part of the
     rule.
 
+    With `coarse`, a `fast` rule may round the operands to bf16 first, and add up in any order.
+
     Constraints:
     - `product_c1`: both operands are matrices of values: over `element`, `rows_by_rows`,
       `columns_by_columns` or `transposed`.
@@ -337,9 +339,12 @@ def Updraft_ProductOp : Updraft_Op<"product", [
     %y = updraft.product %gram, %x : f32
     ```
   }];
-  let arguments = (ins UnitAttr:$symmetric, Updraft_Compute:$lhs, Updraft_Compute:$rhs);
+  let arguments = (ins UnitAttr:$coarse, UnitAttr:$symmetric, Updraft_Compute:$lhs,
+                       Updraft_Compute:$rhs);
   let results = (outs Updraft_Compute:$result);
-  let assemblyFormat = "(`symmetric` $symmetric^)? $lhs `,` $rhs attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    (`coarse` $coarse^)? (`symmetric` $symmetric^)? $lhs `,` $rhs attr-dict `:` type($result)
+  }];
 }
 
 def Updraft_TransposeOp : Updraft_Op<"transpose", [

@@ -119,25 +119,25 @@ Value Orienter::transposeOf(Value value) {
   if (known)
     return known;
   Operation *operation = value.getDefiningOp();
-  Value result = TypeSwitch<Operation *, Value>(operation)
-                     .Case([&](TransposeOp transpose) { return transpose.getInput(); })
-                     .Case([&](ProductOp product) -> Value {
-                       if (isSymmetric(value))
-                         return value;
-                       // Factors commute in a fused multiply-add, so the bits are the same.
-                       Value lhs = makeTranspose(product.getRhs()),
-                             rhs = makeTranspose(product.getLhs());
-                       builder.setInsertionPoint(product);
-                       return ProductOp::create(builder, product.getLoc(), product.getType(),
-                                                product.getSymmetricAttr(), lhs, rhs);
-                     })
-                     .Case<ParamOp, GradOp, StateOp, RandomOp, ApplyOp>(
-                         [&](auto) { return makeTranspose(value); })
-                     .Default([&](Operation *other) -> Value {
-                       if (isWithin(of(value), Extent::batch) || isSymmetric(value))
-                         return value;
-                       return transposeElementwise(*other);
-                     });
+  Value result =
+      TypeSwitch<Operation *, Value>(operation)
+          .Case([&](TransposeOp transpose) { return transpose.getInput(); })
+          .Case([&](ProductOp product) -> Value {
+            if (isSymmetric(value))
+              return value;
+            // Factors commute in a fused multiply-add, so the bits are the same.
+            Value lhs = makeTranspose(product.getRhs()), rhs = makeTranspose(product.getLhs());
+            builder.setInsertionPoint(product);
+            return ProductOp::create(builder, product.getLoc(), product.getType(),
+                                     product.getCoarseAttr(), product.getSymmetricAttr(), lhs, rhs);
+          })
+          .Case<ParamOp, GradOp, StateOp, RandomOp, ApplyOp>(
+              [&](auto) { return makeTranspose(value); })
+          .Default([&](Operation *other) -> Value {
+            if (isWithin(of(value), Extent::batch) || isSymmetric(value))
+              return value;
+            return transposeElementwise(*other);
+          });
   return transposes[value] = result;
 }
 

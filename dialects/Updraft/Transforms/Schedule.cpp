@@ -289,10 +289,11 @@ void Scheduler::createWholeMatrix(Operation &operation) {
   };
   Value made;
   if (auto product = dyn_cast<ProductOp>(operation))
-    made =
-        MultiplyOp::create(builder, product.getLoc(), type, product.getSymmetric(),
-                           streamOf(product.getLhs()), isTransposed(product.getLhs()),
-                           streamOf(product.getRhs()), isTransposed(product.getRhs()), condition);
+    made = MultiplyOp::create(builder, product.getLoc(), type,
+                              product.getCoarse() && rule.getFast() && type.getStorage().isF32(),
+                              product.getSymmetric(), streamOf(product.getLhs()),
+                              isTransposed(product.getLhs()), streamOf(product.getRhs()),
+                              isTransposed(product.getRhs()), condition);
   else
     made = CallOp::create(builder, operation.getLoc(), type, cast<ApplyOp>(operation).getFunction(),
                           llvm::map_to_vector(operation.getOperands(), streamOf), condition);

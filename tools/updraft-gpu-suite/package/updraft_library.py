@@ -126,7 +126,8 @@ class Optimizer:
         rule: str,
         params: Sequence[torch.Tensor],
         grads: Sequence[torch.Tensor],
-        **settings: float,
+        numerics: str = "ieee",
+        **settings: float | str,
     ) -> None:
         """Compiles the rule for the tensors' types; the settings are flags and defaults.
 
@@ -145,6 +146,7 @@ class Optimizer:
             setting_count=len(pairs),
             storage=storage,
             storage_count=len(storage),
+            numerics=numerics.encode(),
             target=f"cuda:{params[0].device.index}".encode() if params[0].is_cuda else b"emulator",
         )
         functions = library.functions
