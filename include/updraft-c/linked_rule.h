@@ -22,8 +22,8 @@ typedef struct upd_linked_rule {
   const char *target; /* a CPU, as in `updraftc --target`: "x86-64-v3" */
   const upd_descriptor *descriptor;
   /* The functions of updraft-c/kernel.h: R_initial and R_validate, then the prologues and sweeps of
-   * each plan, in the order of the descriptor; then R_product and R_mirror if a plan has products.
-   */
+   * each plan, in the order of the descriptor; then R_product and R_mirror if a plan has products;
+   * then R_coarse_product if one is coarse. */
   void (*const *functions)(void);
   size_t function_count;
 } upd_linked_rule;

@@ -91,7 +91,7 @@ typedef struct upd_package_variant {
 } upd_package_variant;
 
 typedef enum upd_architecture UPD_INT32 {
-  UPD_X86_64 = 0,  /* `level` is that of x86-64: 2, 3 or 4 */
+  UPD_X86_64 = 0,  /* `level` is that of x86-64: 2, 3 or 4; 5 is 4 with AVX512-BF16 */
   UPD_AARCH64 = 1, /* `level` is the length of SVE vectors in bits, or 0 without SVE */
   UPD_NVPTX = 2    /* `level` is the compute capability, 90 for sm_90 */
 } upd_architecture;
@@ -109,8 +109,8 @@ typedef struct upd_package_image {
   uint32_t executable;
   upd_slice functions; /* R_initial, R_validate, then the prologues and sweeps of each plan in the
                           order of its stages (updraft-c/kernel.h), then R_product and R_mirror if a
-                          plan has products. None for PTX, which uses R_initial and R_validate of an
-                          image for a CPU. */
+                          plan has products, then R_coarse_product if one is coarse. None for PTX,
+                          which uses R_initial and R_validate of an image for a CPU. */
   upd_slice imports;
 } upd_package_image;
 

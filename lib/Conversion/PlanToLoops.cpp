@@ -36,19 +36,26 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
   /// Builds the functions of products if a plan has some. They are named after the rule.
   void buildProducts() {
     PlanOp named;
-    bool multiplies = false;
+    bool multiplies = false, multipliesCoarsely = false;
     for (PlanOp plan : formsIn<PlanOp>(getOperation())) {
       if (hasRuleFunctions(plan))
         named = plan;
       multiplies |= plan.multiplies();
+      multipliesCoarsely |= llvm::any_of(plan.getBody().getOps<MultiplyOp>(),
+                                         [](MultiplyOp product) { return product.getCoarse(); });
     }
     if (!multiplies)
       return;
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
     builder.setInsertionPoint(placeOf(named));
-    ProductTarget target{vectorBits, vectorRegisters, interleaveBits, maskRemainder};
+    ProductTarget target{vectorBits, vectorRegisters, interleaveBits, maskRemainder,
+                         multipliesBF16};
+    const auto tiles = ProductTiles::choose(named.getCompute(), target);
     buildProductFunctions(builder, unnamed(named.getLoc()), named.getSymName(), named.getCompute(),
-                          ProductTiles::choose(named.getCompute(), target));
+                          tiles);
+    if (multipliesCoarsely)
+      buildCoarseProductFunctions(builder, unnamed(named.getLoc()), named.getSymName(),
+                                  named.getCompute(), tiles, multipliesBF16 && vectorBits == 512);
   }
 
   LogicalResult convert(PlanOp plan) {

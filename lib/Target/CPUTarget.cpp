@@ -22,6 +22,7 @@ llvm::ArrayRef<CPUTarget> knownTargets() {
       {"x86-64-v2", "x86_64-unknown-linux-gnu", "x86-64-v2", "", 128, false},
       {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", 256, false},
       {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "", 512, true},
+      {"x86-64-v4+bf16", "x86_64-unknown-linux-gnu", "x86-64-v4", "+avx512bf16", 512, true, true},
       {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+fp-armv8,+neon", 128, false},
       {"aarch64+sve128", "aarch64-unknown-linux-gnu", "generic", "+fp-armv8,+neon,+sve", 128,
        false},
@@ -41,6 +42,7 @@ void setVectorUnit(CPUTarget &target, const llvm::StringMap<bool> &features) {
   if (hasAll({"avx512f", "avx512bw", "avx512dq", "avx512vl"})) {
     target.vectorBits = 512;
     target.maskRemainder = true;
+    target.multipliesBF16 = features.lookup("avx512bf16");
   } else if (hasAll({"avx2", "fma", "f16c"})) {
     target.vectorBits = 256;
   }

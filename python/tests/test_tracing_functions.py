@@ -64,6 +64,7 @@ PRODUCTS = {
     "solve_upper": lambda x: lang.solve_upper(_definite(x), x),
     "sort_columns": lambda x: lang.sort_columns(x, lang.column_sum(x)),
     "sort_rows": lambda x: lang.sort_rows(x, lang.row_sum(x)),
+    "coarse_product": lambda x: lang.coarse_product(x, x.T) @ x,
     "symmetric_product": lambda x: lang.symmetric_product(x, x.T) @ x,
     "trace": lambda x: lang.trace(x @ x.T) * x,
     "transpose": lambda x: lang.transpose(x).T,

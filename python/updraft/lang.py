@@ -401,6 +401,11 @@ def trace(x: Operand) -> Value:
     return _call("trace", x)
 
 
+def coarse_product(x: Operand, y: Operand) -> Value:
+    """A product whose operands may be rounded to bf16, in `fast` numerics."""
+    return _call("coarse_product", x, y)
+
+
 def symmetric_product(x: Operand, y: Operand) -> Value:
     """A product that is symmetric by definition: those above the diagonal equal those below it."""
     return _call("symmetric_product", x, y)

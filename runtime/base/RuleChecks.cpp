@@ -82,6 +82,13 @@ bool RuleInterface::multiplies() const {
                      [](const PlanInterface &plan) { return !plan.products.empty(); });
 }
 
+bool RuleInterface::multipliesCoarsely() const {
+  return std::any_of(plans.begin(), plans.end(), [](const PlanInterface &plan) {
+    return std::any_of(plan.products.begin(), plan.products.end(),
+                       [](const ProductInterface &product) { return product.coarse; });
+  });
+}
+
 bool RuleInterface::usesRows() const {
   return std::any_of(plans.begin(), plans.end(),
                      [](const PlanInterface &plan) { return plan.usesRows(); });

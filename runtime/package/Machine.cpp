@@ -14,11 +14,15 @@
 using namespace updraft;
 using package::Machine;
 
+static constexpr uint32_t withBF16 = 5;
+static constexpr std::string_view nameWithBF16 = "x86-64-v4+bf16";
+
 #if defined(__x86_64__)
 static Machine detect() {
   __builtin_cpu_init();
-  const uint32_t level = __builtin_cpu_supports("x86-64-v4")   ? 4
-                         : __builtin_cpu_supports("x86-64-v3") ? 3
+  if (__builtin_cpu_supports("x86-64-v4"))
+    return {UPD_X86_64, __builtin_cpu_supports("avx512bf16") ? withBF16 : 4U};
+  const uint32_t level = __builtin_cpu_supports("x86-64-v3")   ? 3
                          : __builtin_cpu_supports("x86-64-v2") ? 2
                                                                : 1;
   return {UPD_X86_64, level};
@@ -43,7 +47,7 @@ const Machine &Machine::host() {
 
 std::string Machine::name() const {
   if (architecture == UPD_X86_64)
-    return fmt::format("x86-64-v{}", level);
+    return level == withBF16 ? std::string(nameWithBF16) : fmt::format("x86-64-v{}", level);
   return level == 0 ? "aarch64" : fmt::format("aarch64+sve{}", level);
 }
 
@@ -51,6 +55,8 @@ std::optional<Machine> Machine::named(std::string_view name) {
   Machine machine{UPD_AARCH64, 0};
   if (name == "aarch64")
     return machine;
+  if (name == nameWithBF16)
+    return Machine{UPD_X86_64, withBF16};
   std::string_view prefix = "aarch64+sve";
   if (!name.starts_with(prefix)) {
     prefix = "x86-64-v";

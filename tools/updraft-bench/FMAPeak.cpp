@@ -2,6 +2,10 @@
 
 #include "FMAPeak.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 using namespace updraft::bench;
 
 namespace {
@@ -32,11 +36,52 @@ template <typename Vector> [[gnu::always_inline]] inline void run() {
   resultOfRounds = total[0];
 }
 
+/// Calls `function`, which does `each` operations, until `operations` are done.
+int64_t repeat(void (*function)(), int64_t each, int64_t operations) {
+  int64_t done = 0;
+  while (done < operations) {
+    function();
+    done += each;
+  }
+  return done;
+}
+
 #if defined(__x86_64__)
 [[gnu::target("avx512f")]] void runAVX512() { run<Vector16>(); }
 [[gnu::target("avx2,fma")]] void runAVX2() { run<Vector8>(); }
+
+[[gnu::target("avx512f,avx512bf16")]] void runPairs() {
+  const auto pairs = reinterpret_cast<__m512bh>(Vector16{} + factorOfRounds);
+  __m512 values[sums];
+  for (int i = 0; i < sums; ++i)
+    values[i] = Vector16{} + termOfRounds + static_cast<float>(i);
+  for (int64_t round = 0; round < rounds; ++round)
+#pragma clang loop unroll(full)
+    for (int i = 0; i < sums; ++i)
+      values[i] = _mm512_dpbf16_ps(values[i], pairs, pairs);
+  __m512 total = values[0];
+  for (int i = 1; i < sums; ++i)
+    total += values[i];
+  resultOfRounds = total[0];
+}
 #endif
 } // namespace
+
+bool updraft::bench::multipliesBF16() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
+int64_t updraft::bench::multiplyAndAddPairs(int64_t operations) {
+#if defined(__x86_64__)
+  return repeat(runPairs, int64_t(4) * 16 * sums * rounds, operations);
+#else
+  return operations;
+#endif
+}
 
 int64_t updraft::bench::multiplyAndAdd(int64_t operations) {
   void (*function)() = run<Vector4>;
@@ -50,11 +95,5 @@ int64_t updraft::bench::multiplyAndAdd(int64_t operations) {
     width = 8;
   }
 #endif
-  const int64_t each = 2 * width * sums * rounds;
-  int64_t done = 0;
-  while (done < operations) {
-    function();
-    done += each;
-  }
-  return done;
+  return repeat(function, 2 * width * sums * rounds, operations);
 }

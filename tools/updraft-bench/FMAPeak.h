@@ -13,6 +13,11 @@ namespace updraft::bench {
 /// faster.
 int64_t multiplyAndAdd(int64_t operations);
 
+/// The same by instructions that add two products of bf16 in f32 (AVX512-BF16): four operations for
+/// each element. The CPU must have them.
+int64_t multiplyAndAddPairs(int64_t operations);
+bool multipliesBF16();
+
 } // namespace updraft::bench
 
 #endif // UPDRAFT_TOOLS_BENCH_FMAPEAK_H

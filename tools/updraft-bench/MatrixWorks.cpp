@@ -29,14 +29,22 @@ constexpr const char *symmetricRule = R"(rule Symmetric(lr = 1e-9) {
   }
 })";
 
+constexpr const char *coarseRule = R"(rule Coarse(lr = 1e-9) {
+  update(param, grad) {
+    next param = if matrix
+                 then lr * coarse_product(coarse_product(param, transpose(grad)), grad)
+                 else param
+  }
+})";
+
 struct Shape {
   int64_t rows, columns;
 };
 
-Stepper stepperOf(const char *text, const BenchOptions &options, Shape shape, ThreadPool &pool) {
+Stepper stepperOf(const char *text, const std::string &numerics, Shape shape, ThreadPool &pool) {
   StepSetup setup;
   setup.rule.source = text;
-  setup.rule.numerics = options.numerics;
+  setup.rule.numerics = numerics;
   setup.elements = shape.rows * shape.columns;
   setup.rows = shape.rows;
   setup.pool = pool.handle();
@@ -44,18 +52,18 @@ Stepper stepperOf(const char *text, const BenchOptions &options, Shape shape, Th
 }
 
 /// The time of as many operations as a product has, on all threads of the pool.
-Contestant peakOf(ThreadPool &pool, int64_t operations) {
-  return {"FMA peak", "f32", [&pool, operations](int count) {
+template <int64_t (*run)(int64_t)>
+Contestant peakOf(const char *name, const char *precision, ThreadPool &pool, int64_t operations) {
+  return {name, precision, [&pool, operations](int count) {
             int64_t each = operations / pool.threadCount(), done = 0;
             const auto start = std::chrono::steady_clock::now();
             for (int i = 0; i < count; ++i)
               pool.run(
                   pool.threadCount(),
-                  [](void *context, int32_t) { multiplyAndAdd(*static_cast<int64_t *>(context)); },
-                  &each);
+                  [](void *context, int32_t) { run(*static_cast<int64_t *>(context)); }, &each);
             const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
             // A thread takes whole rounds.
-            done = multiplyAndAdd(1);
+            done = run(1);
             const double rounds = static_cast<double>((each + done - 1) / done);
             const double share = static_cast<double>(each) / (rounds * static_cast<double>(done));
             return taken.count() / count * share;
@@ -72,13 +80,13 @@ void withoutBounds(const BenchOptions &options, std::vector<Row> &rows) {
 std::vector<Row> products(const BenchOptions &options, const std::string &work, int32_t threads) {
   const Shape shape = options.quick ? Shape{24, 40} : Shape{768, 3072};
   ThreadPool pool(threads);
-  Stepper general = stepperOf(generalRule, options, shape, pool);
-  Stepper symmetric = stepperOf(symmetricRule, options, shape, pool);
+  Stepper general = stepperOf(generalRule, options.numerics, shape, pool);
+  Stepper symmetric = stepperOf(symmetricRule, options.numerics, shape, pool);
   const int64_t operations = 2 * shape.rows * shape.rows * shape.columns;
   std::vector<Row> rows = race(options.labelled(work),
                                {timed("two products", "f32", [&] { general.step(); }),
                                 timed("symmetric first", "f32", [&] { symmetric.step(); }),
-                                peakOf(pool, 2 * operations)},
+                                peakOf<multiplyAndAdd>("FMA peak", "f32", pool, 2 * operations)},
                                options.quick ? 3 : 21, options.quick ? 1e-4 : 5e-2);
   rows[0].figure = {"of the FMA peak", timesAsLong(rows[2], rows[0]), 0.80};
   // Both have the same second product.
@@ -89,15 +97,32 @@ std::vector<Row> products(const BenchOptions &options, const std::string &work, 
   return rows;
 }
 
+std::vector<Row> coarseProducts(const BenchOptions &options, const std::string &work,
+                                int32_t threads) {
+  const Shape shape = options.quick ? Shape{24, 40} : Shape{768, 3072};
+  ThreadPool pool(threads);
+  Stepper coarse = stepperOf(coarseRule, "fast", shape, pool);
+  const int64_t operations = 4 * shape.rows * shape.rows * shape.columns;
+  std::vector<Row> rows =
+      race(options.labelled(work),
+           {timed("two coarse products", "f32", [&] { coarse.step(); }),
+            peakOf<multiplyAndAddPairs>("peak of bf16", "bf16", pool, operations)},
+           options.quick ? 3 : 21, options.quick ? 1e-4 : 5e-2);
+  rows[0].figure = {"of the peak of bf16", timesAsLong(rows[1], rows[0]), 0.70};
+  rows[1].figure = {"GFLOP/s", 1e-6 * static_cast<double>(operations) / rows[1].medianMs, {}};
+  withoutBounds(options, rows);
+  return rows;
+}
+
 /// Muon on matrices of these shapes, as torch_peer.py reads them.
 struct MuonWork {
-  std::string name, description, shapes;
-  double ofTorchInF32; // the longest time allowed, as a fraction
+  std::string name, numerics, matrices, shapes;
+  std::optional<double> ofTorchInF32; // the longest time allowed, as a fraction
   std::optional<double> ofTorch;
 };
 
 std::vector<Row> muon(const BenchOptions &options, const MuonWork &work) {
-  PeerSetup setup{"Muon", R"({"numerics":"ieee"})", "f32"};
+  PeerSetup setup{"Muon", fmt::format(R"({{"numerics":"{}"}})", work.numerics), "f32"};
   setup.shapes = options.quick ? "2*24x40" : work.shapes;
   std::vector<Contestant> racing{*options.torch->contestant("updraft", "updraft", setup)};
   setup.arguments = "{}";
@@ -127,18 +152,35 @@ std::vector<Work> updraft::bench::matrixWorks() {
          fmt::format("products of 768 x 3072 f32 on {} thread{}", threads, threads == 1 ? "" : "s"),
          [name, threads](const BenchOptions &options) { return products(options, name, threads); },
          /*group=*/"matrices"});
+    if (!multipliesBF16())
+      continue;
+    const std::string coarse =
+        fmt::format("matrices-coarse-{}-thread{}", threads, threads == 1 ? "" : "s");
+    works.push_back(
+        {coarse,
+         fmt::format("coarse products of 768 x 3072 in fast numerics on {} thread{}", threads,
+                     threads == 1 ? "" : "s"),
+         [coarse, threads](const BenchOptions &options) {
+           return coarseProducts(options, coarse, threads);
+         },
+         /*group=*/"matrices"});
   }
-  const MuonWork muons[] = {
-      {"matrices-muon-gpt2",
-       "updraft.optim.Muon, numerics \"ieee\", the 48 matrices of GPT-2 small",
-       "12*2304x768,12*768x768,12*3072x768,12*768x3072", 0.30, 1.25},
+  const std::string gpt2 = "12*2304x768,12*768x768,12*3072x768,12*768x3072";
+  std::vector<MuonWork> muons = {
+      {"matrices-muon-gpt2", "ieee", "the 48 matrices of GPT-2 small", gpt2, 0.30, 1.25},
       {"matrices-muon-small",
-       "updraft.optim.Muon, numerics \"ieee\", 126 matrices of 64 to 256 rows and columns",
+       "ieee",
+       "126 matrices of 64 to 256 rows and columns",
        "21*64x64,21*128x64,21*128x128,21*128x256,21*256x128,21*256x256",
        0.20,
        {}}};
+  if (multipliesBF16())
+    muons.push_back({"matrices-muon-gpt2-fast", "fast", "the 48 matrices of GPT-2 small", gpt2, {},
+                     0.80});
   for (const MuonWork &work : muons)
-    works.push_back({work.name, work.description,
+    works.push_back({work.name,
+                     fmt::format("updraft.optim.Muon, numerics \"{}\", {}", work.numerics,
+                                 work.matrices),
                      [work](const BenchOptions &options) { return muon(options, work); },
                      /*group=*/"matrices"});
   return works;

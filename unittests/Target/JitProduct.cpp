@@ -27,9 +27,9 @@ std::vector<ProductShape> productShapes() {
     }
   if (!llvm::StringRef(host.triple).starts_with("x86_64"))
     return shapes;
-  for (const char *name : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+  for (const char *name : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"}) {
     const CPUTarget target = llvm::cantFail(CPUTarget::named(name));
-    if (target.vectorBits <= host.vectorBits)
+    if (target.vectorBits <= host.vectorBits && target.multipliesBF16 <= host.multipliesBF16)
       shapes.push_back({"v" + std::to_string(shapes.size() - 5), target, productTargetOf(target)});
   }
   return shapes;
@@ -60,6 +60,9 @@ JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlock
     compute = builder.getF64Type();
   tiles = tilesOf(shape, compute, smallBlocks);
   buildProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles);
+  if (!isDouble)
+    buildCoarseProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles,
+                                shape.loops.multipliesBF16);
 
   auto linked = JitModule::link(*module, shape.cpu);
   if (!linked) {
@@ -69,7 +72,9 @@ JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlock
   process = std::move(*linked);
   product = process->find<upd_product_function>("R_product");
   mirror = process->find<upd_mirror_function>("R_mirror");
-  EXPECT_TRUE(product && mirror) << "for " << shape.name;
+  if (!isDouble)
+    coarse = process->find<upd_product_function>("R_coarse_product");
+  EXPECT_TRUE(product && mirror && (isDouble || coarse)) << "for " << shape.name;
 }
 
 JitProduct::~JitProduct() = default;

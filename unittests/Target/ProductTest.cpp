@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -24,10 +25,16 @@ template <typename Real> bool haveSameBits(Real left, Real right) {
   return left == right && std::signbit(left) == std::signbit(right);
 }
 
+float roundedToBF16(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000U);
+}
+
 template <typename Real> class Products {
 public:
-  explicit Products(const ProductShape &shape, bool smallBlocks = false)
-      : code(shape, std::is_same_v<Real, double>, smallBlocks) {}
+  explicit Products(const ProductShape &shape, bool smallBlocks = false, bool isCoarse = false)
+      : code(shape, std::is_same_v<Real, double>, smallBlocks), isCoarse(isCoarse),
+        roundsOperands(isCoarse && shape.loops.multipliesBF16) {}
 
   const ProductTiles &tiles() const { return code.tiles; }
 
@@ -37,10 +44,19 @@ public:
     std::generate(lhs.values.begin(), lhs.values.end(), next);
     std::generate(rhs.values.begin(), rhs.values.end(), next);
     expected = {sizes.rows, sizes.columns};
+    bounds = {sizes.rows, sizes.columns};
     for (int64_t i = 0; i < sizes.rows; ++i)
       for (int64_t j = 0; j < sizes.columns; ++j)
-        for (int64_t k = 0; k < sizes.depth; ++k)
-          expected.at(i, j) = std::fma(lhs.at(i, k), rhs.at(k, j), expected.at(i, j));
+        for (int64_t k = 0; k < sizes.depth; ++k) {
+          Real left = lhs.at(i, k), right = rhs.at(k, j);
+          if (roundsOperands) {
+            left = roundedToBF16(left);
+            right = roundedToBF16(right);
+            // Each addition may be off by half a unit of the largest partial sum.
+            bounds.at(i, j) += std::abs(left * right) * Real(sizes.depth) * Real(0x1p-23);
+          }
+          expected.at(i, j) = std::fma(left, right, expected.at(i, j));
+        }
   }
 
   /// Numbers whose sums are rounded.
@@ -65,7 +81,7 @@ public:
     const upd_product product{
         left.first, left.row, left.column, right.first, right.row, right.column,   result.begin(),
         row,        rows,     columns,     lhs.columns, below,     workspace.get()};
-    code.product(&product);
+    (isCoarse ? code.coarse : code.product)(&product);
     size_t wrong = 0;
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < (i + 1 < rows ? row : columns); ++j) {
@@ -73,7 +89,8 @@ public:
         if (j >= columns)
           wrong += value != unwritten;
         else if (below >= columns || j <= i + below)
-          wrong += !haveSameBits(value, expected.at(i, j));
+          wrong += roundsOperands ? !(std::abs(value - expected.at(i, j)) <= bounds.at(i, j))
+                                  : !haveSameBits(value, expected.at(i, j));
       }
     EXPECT_EQ(wrong, 0u) << rows << " x " << columns << ", depth " << lhs.columns << ", layouts "
                          << static_cast<int>(lhsLayout) << " and " << static_cast<int>(rhsLayout)
@@ -89,7 +106,8 @@ private:
   static constexpr unsigned char pattern = 0xff; // NaNs
 
   JitProduct code;
-  Matrix<Real> lhs{0, 0}, rhs{0, 0}, expected{0, 0};
+  bool isCoarse, roundsOperands;
+  Matrix<Real> lhs{0, 0}, rhs{0, 0}, expected{0, 0}, bounds{0, 0};
   std::unique_ptr<unsigned char, decltype(&std::free)> workspace{
       static_cast<unsigned char *>(std::aligned_alloc(64, UPD_PRODUCT_WORKSPACE + guardBytes)),
       &std::free};
@@ -119,6 +137,23 @@ TEST_P(ProductTest, SizesAroundTiles) {
           products.check(Layout::Rows, Layout::Rows);
         }
   });
+}
+
+TEST_P(ProductTest, CoarseSizesAndLayouts) {
+  for (const bool smallBlocks : {false, true}) {
+    Products<float> products(GetParam(), smallBlocks, /*isCoarse=*/true);
+    const ProductTiles &tiles = products.tiles();
+    const int64_t rows = tiles.rows, columns = tiles.columns;
+    size_t next = 0;
+    for (int64_t m : {int64_t(1), rows, 2 * rows + 3})
+      for (int64_t n : {int64_t(1), columns - 1, columns, 2 * columns + 5})
+        for (int64_t depth : {0, 1, 2, 3, 5, 16, 17, 41}) {
+          products.fill({m, n, depth});
+          const size_t layouts = next++;
+          products.check(allLayouts[layouts % 6], allLayouts[layouts / 6 % 6]);
+          products.check(Layout::Rows, Layout::Columns, /*below=*/2);
+        }
+  }
 }
 
 TEST_P(ProductTest, Layouts) {

@@ -1,5 +1,5 @@
 //===- Product.h - The functions of a matrix product --------------------------------*- C++ -*-===//
-// The product and the mirror of updraft-c/kernel.h. They are the same for all rules.
+// The products and the mirror of updraft-c/kernel.h. They are the same for all rules.
 
 #ifndef UPDRAFT_CONVERSION_PRODUCT_H
 #define UPDRAFT_CONVERSION_PRODUCT_H
@@ -14,7 +14,8 @@ struct ProductTarget {
   unsigned vectorRegisters = 16;
   /// The size of the parts in which one instruction interleaves two vectors.
   unsigned interleaveBits = 128;
-  bool maskRemainder = false; ///< has masked loads and stores
+  bool maskRemainder = false;  ///< has masked loads and stores
+  bool multipliesBF16 = false; ///< adds up products of pairs of bf16 in f32, in 512 bits
 };
 
 /// The sizes of a product's tiles and blocks. They affect only its speed, never its bits.
@@ -52,6 +53,12 @@ struct ProductTiles {
 /// the location `loc`.
 void buildProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
                            mlir::Type compute, const ProductTiles &tiles);
+
+/// Builds `NAME`_coarse_product after the functions of buildProductFunctions. `compute` is f32. On
+/// a target that doesn't multiply bf16, it calls `NAME`_product.
+void buildCoarseProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
+                                 mlir::Type compute, const ProductTiles &tiles,
+                                 bool multipliesBF16);
 
 } // namespace updraft
 

@@ -20,12 +20,16 @@ struct CPUTarget {
   std::string features; ///< LLVM's feature string, "+avx2,-sse4a"; sorted
   unsigned vectorBits = 128;
   bool maskRemainder = false; ///< has masked loads and stores of every element size
+  /// Adds up products of pairs of bf16 in f32 (AVX512-BF16). Intel's AMX, whose tiles would need
+  /// kernels of their own, isn't used.
+  bool multipliesBF16 = false;
 
   /// This machine, with exactly the features it has.
   static CPUTarget host();
 
-  /// "host", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", or with SVE vectors of one length
-  /// "aarch64+sve128", "aarch64+sve256" or "aarch64+sve512". The error for another name lists them.
+  /// "host", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "aarch64", or with SVE
+  /// vectors of one length "aarch64+sve128", "aarch64+sve256" or "aarch64+sve512". The error for
+  /// another name lists them.
   static llvm::Expected<CPUTarget> named(llvm::StringRef name);
   static std::vector<llvm::StringRef> names();
 

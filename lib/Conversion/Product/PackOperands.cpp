@@ -1,10 +1,12 @@
 //===- PackOperands.cpp - Copies of the operands' blocks for tiles ----------------------------===//
 // A panel has `width` elements for each step of the depth. Panels at the edge are filled up with
-// zeros or copies of other elements; the products with these are never stored.
+// zeros or copies of other elements; the products with these are never stored. A panel of pairs is
+// made of a panel of elements, in the same memory.
 
 #include "ProductCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -18,13 +20,15 @@ public:
       : code(code), width(width), transpose(transpose), from(arguments[0]), distance(arguments[1]),
         depthDistance(arguments[2]), count(arguments[3]), depth(arguments[4]), to(arguments[5]) {}
 
-  void build() {
+  void build(PanelElements elements) {
     Value perPanel = code.multiply(distance, code.constant(width));
     Value panelSize = code.multiply(depth, code.constant(width));
     code.loop(code.constant(0), count, width, {from, to}, {perPanel, panelSize},
               [&](Value first, ValueRange addresses) {
                 Value valid = code.smaller(code.subtract(count, first), code.constant(width));
                 panel(addresses[0], addresses[1], valid);
+                if (elements == PanelElements::Pairs)
+                  makePairs(addresses[1]);
               });
     func::ReturnOp::create(code.builder, code.loc);
   }
@@ -101,6 +105,39 @@ private:
               });
   }
 
+  // A pair is stored where no element is needed any more.
+  void makePairs(Value panel) {
+    Value whole = code.roundDown(depth, 2);
+    Value step = code.constant(width), twoSteps = code.constant(int64_t(width) * 2);
+    code.loop(code.constant(0), whole, 2, {panel, panel}, {twoSteps, step},
+              [&](Value, ValueRange addresses) {
+                for (auto [first, lanes] : code.parts(width)) {
+                  Value even = code.load(code.at(addresses[0], first), lanes);
+                  Value odd = code.load(code.at(addresses[0], first + width), lanes);
+                  code.store(pairOf(even, odd), code.at(addresses[1], first));
+                }
+              });
+    code.branch(code.isLess(whole, depth), [&] {
+      Value last = code.at(panel, code.multiply(whole, step));
+      Value pair = arith::DivUIOp::create(code.builder, code.loc, whole, code.constant(2));
+      Value target = code.at(panel, code.multiply(pair, step));
+      for (auto [first, lanes] : code.parts(width))
+        code.store(pairOf(code.load(code.at(last, first), lanes), code.zero(lanes)),
+                   code.at(target, first));
+    });
+  }
+
+  Value pairOf(Value even, Value odd) {
+    OpBuilder &builder = code.builder;
+    auto type = cast<VectorType>(even.getType());
+    auto rounded = [&](Value elements) -> Value {
+      return arith::TruncFOp::create(builder, code.loc, type.clone(builder.getBF16Type()),
+                                     elements);
+    };
+    Value pairs = vector::InterleaveOp::create(builder, code.loc, rounded(even), rounded(odd));
+    return vector::BitCastOp::create(builder, code.loc, type, pairs);
+  }
+
   ProductCode &code;
   unsigned width;
   func::FuncOp transpose;
@@ -110,11 +147,11 @@ private:
 } // namespace
 
 func::FuncOp buildPackFunction(ProductCode &code, const Twine &name, unsigned width,
-                               func::FuncOp transpose) {
+                               func::FuncOp transpose, PanelElements elements) {
   auto function =
       code.startFunction(name, {code.pointer, code.i64, code.i64, code.i64, code.i64, code.pointer},
                          {"from", "distance", "depth_distance", "count", "depth", "to"});
-  PackCode(code, width, transpose, function.getArguments()).build();
+  PackCode(code, width, transpose, function.getArguments()).build(elements);
   return function;
 }
 

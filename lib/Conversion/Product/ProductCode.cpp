@@ -136,28 +136,58 @@ SmallVector<std::pair<int64_t, unsigned>> ProductCode::parts(unsigned count) con
   return result;
 }
 
+/// Builds a function, and moves to its end.
+static auto build(ProductCode &code, auto function) {
+  OpBuilder::InsertionGuard guard(code.builder);
+  return function();
+}
+
+/// Builds a product with its own tiles and panels.
+static void buildProduct(ProductCode &code, const std::string &name, PanelElements elements,
+                         func::FuncOp transpose, func::FuncOp copy) {
+  const ProductTiles &tiles = code.tiles;
+  auto tileOf = [&](unsigned rows) {
+    return build(code, [&] { return buildTileFunction(code, name, rows, elements); });
+  };
+  auto packOf = [&](const char *operand, unsigned width) {
+    return build(code, [&] {
+      return buildPackFunction(code, name + "_" + operand, width, transpose, elements);
+    });
+  };
+  ProductParts parts;
+  parts.tile = tileOf(tiles.rows);
+  parts.edgeTile = tiles.edgeRows == tiles.rows ? parts.tile : tileOf(tiles.edgeRows);
+  parts.packLhs = packOf("lhs", tiles.rows);
+  parts.packRhs = packOf("rhs", tiles.columns);
+  parts.copy = copy;
+  build(code, [&] { buildProductFunction(code, name, parts); });
+}
+
 void buildProductFunctions(OpBuilder &builder, Location loc, StringRef name, Type compute,
                            const ProductTiles &tiles) {
   OpBuilder::InsertionGuard guard(builder);
   ProductCode code(builder, loc, compute, tiles);
   const std::string product = (name + "_product").str();
-  auto build = [&](auto function) {
-    OpBuilder::InsertionGuard guard(builder);
-    return function();
+  func::FuncOp transpose = build(code, [&] { return buildTransposeFunction(code, product); });
+  func::FuncOp copy = build(code, [&] { return buildCopyFunction(code, product); });
+  buildProduct(code, product, PanelElements::Single, transpose, copy);
+  build(code, [&] { buildMirrorFunction(code, (name + "_mirror").str(), transpose); });
+}
+
+void buildCoarseProductFunctions(OpBuilder &builder, Location loc, StringRef name, Type compute,
+                                 const ProductTiles &tiles, bool multipliesBF16) {
+  OpBuilder::InsertionGuard guard(builder);
+  ProductCode code(builder, loc, compute, tiles);
+  auto module = cast<ModuleOp>(builder.getBlock()->getParentOp());
+  auto made = [&](const char *suffix) {
+    return module.lookupSymbol<func::FuncOp>((name + "_product" + suffix).str());
   };
-  ProductParts parts;
-  parts.tile = build([&] { return buildTileFunction(code, product, tiles.rows); });
-  parts.edgeTile = parts.tile;
-  if (tiles.edgeRows != tiles.rows)
-    parts.edgeTile = build([&] { return buildTileFunction(code, product, tiles.edgeRows); });
-  func::FuncOp transpose = build([&] { return buildTransposeFunction(code, product); });
-  parts.packLhs =
-      build([&] { return buildPackFunction(code, product + "_lhs", tiles.rows, transpose); });
-  parts.packRhs =
-      build([&] { return buildPackFunction(code, product + "_rhs", tiles.columns, transpose); });
-  parts.copy = build([&] { return buildCopyFunction(code, product); });
-  build([&] { buildProductFunction(code, product, parts); });
-  build([&] { buildMirrorFunction(code, (name + "_mirror").str(), transpose); });
+  const std::string product = (name + "_coarse_product").str();
+  if (multipliesBF16)
+    return buildProduct(code, product, PanelElements::Pairs, made("_transpose"), made("_copy"));
+  auto function = code.startFunction(product, code.pointer, {"product"}, /*isPrivate=*/false);
+  func::CallOp::create(builder, loc, made(""), function.getArgument(0));
+  func::ReturnOp::create(builder, loc);
 }
 
 } // namespace updraft

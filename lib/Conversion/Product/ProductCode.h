@@ -65,10 +65,15 @@ public:
   const ProductTiles &tiles;
 };
 
+/// What panels consist of. Pairs are two elements of bf16 that are adjacent in depth, in the place
+/// of the first one's f32; after the panel's last pair there is nothing.
+enum class PanelElements { Single, Pairs };
+
 /// NAME_tileN(lhs, rhs, depth, result, result_row, continues), with N the number of `rows`:
 /// computes the first rows of a tile from a panel of each operand. Starts from the partial result
 /// in memory if `continues`, else from 0.
-mlir::func::FuncOp buildTileFunction(ProductCode &code, llvm::StringRef name, unsigned rows);
+mlir::func::FuncOp buildTileFunction(ProductCode &code, llvm::StringRef name, unsigned rows,
+                                     PanelElements elements);
 
 /// NAME_transpose(from, from_row, to, to_row, rows, blocks): transposes `blocks` square blocks next
 /// to each other, with as many rows as a vector has lanes, into blocks below each other. If there
@@ -81,7 +86,7 @@ mlir::func::FuncOp buildTransposeFunction(ProductCode &code, llvm::StringRef nam
 /// from an element to the next in its row or column. May also change the elements of one vector
 /// after the panels.
 mlir::func::FuncOp buildPackFunction(ProductCode &code, const llvm::Twine &name, unsigned width,
-                                     mlir::func::FuncOp transpose);
+                                     mlir::func::FuncOp transpose, PanelElements elements);
 
 /// NAME_copy(from, from_row, to, to_row, rows, columns): copies a part of a tile.
 mlir::func::FuncOp buildCopyFunction(ProductCode &code, llvm::StringRef name);

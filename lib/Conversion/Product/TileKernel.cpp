@@ -1,10 +1,11 @@
 //===- TileKernel.cpp - One tile of a product -------------------------------------------------===//
 // Almost all time of a product is spent in the loop of this function. Its sums stay in registers.
 // Elements are vectors along a row of the result, so each lane is one element's chain of fused
-// multiply-adds.
+// multiply-adds. With pairs, a lane adds the products of two elements at a time.
 
 #include "../KernelMemory.h"
 #include "ProductCode.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -17,8 +18,9 @@ namespace {
 
 class TileKernel {
 public:
-  TileKernel(ProductCode &code, unsigned rows)
-      : code(code), tiles(code.tiles), rows(rows), vectors(tiles.columns / tiles.lanes) {}
+  TileKernel(ProductCode &code, unsigned rows, PanelElements elements)
+      : code(code), tiles(code.tiles), rows(rows), vectors(tiles.columns / tiles.lanes),
+        elements(elements) {}
 
   void build(ValueRange arguments) {
     Value result = arguments[3], resultRow = arguments[4];
@@ -26,6 +28,9 @@ public:
     SmallVector<Value> carried{arguments[0], arguments[1]};
     llvm::append_range(carried, firstSums(result, resultRow, arguments[5]));
     Value depth = arguments[2];
+    if (elements == PanelElements::Pairs)
+      depth = arith::ShRUIOp::create(code.builder, code.loc, code.add(depth, code.constant(1)),
+                                     code.constant(1));
     Value unrolled = code.roundDown(depth, tiles.unroll);
     carried = loop(code.constant(0), unrolled, tiles.unroll, carried);
     if (tiles.unroll > 1)
@@ -98,12 +103,26 @@ private:
     Value lanes;
     for (unsigned row = 0; row < rows; ++row) {
       Value factor = tiles.loadsLanes ? laneOf(lhs, row, lanes) : elementOf(lhs, row);
-      // LLVM may round `vector.fma` twice.
       for (unsigned vector = 0; vector < vectors; ++vector) {
         Value &sum = sums[row * vectors + vector];
-        sum = math::FmaOp::create(code.builder, code.loc, factor, columns[vector], sum);
+        sum = multiplyAdd(factor, columns[vector], sum);
       }
     }
+  }
+
+  Value multiplyAdd(Value factor, Value column, Value sum) {
+    // LLVM may round `vector.fma` twice.
+    if (elements == PanelElements::Single)
+      return math::FmaOp::create(code.builder, code.loc, factor, column, sum);
+    auto pairs = VectorType::get(2 * tiles.lanes, code.builder.getBF16Type());
+    auto pairsOf = [&](Value vector) -> Value {
+      return vector::BitCastOp::create(code.builder, code.loc, pairs, vector);
+    };
+    return LLVM::CallIntrinsicOp::create(
+               code.builder, code.loc, sum.getType(),
+               code.builder.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+               ValueRange{sum, pairsOf(factor), pairsOf(column)})
+        .getResult(0);
   }
 
   Value elementOf(Value lhs, unsigned row) {
@@ -123,16 +142,18 @@ private:
   const ProductTiles &tiles;
   unsigned rows;
   unsigned vectors; ///< in a row of the tile
+  PanelElements elements;
 };
 
 } // namespace
 
-func::FuncOp buildTileFunction(ProductCode &code, StringRef name, unsigned rows) {
+func::FuncOp buildTileFunction(ProductCode &code, StringRef name, unsigned rows,
+                               PanelElements elements) {
   auto function = code.startFunction(
       name + "_tile" + Twine(rows),
       {code.pointer, code.pointer, code.i64, code.pointer, code.i64, code.builder.getI1Type()},
       {"lhs", "rhs", "depth", "result", "result_row", "continues"});
-  TileKernel(code, rows).build(function.getArguments());
+  TileKernel(code, rows, elements).build(function.getArguments());
   return function;
 }
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -26,12 +27,17 @@ def _scaling(group: Group, dtype: torch.dtype) -> str:
     return chosen if chosen in known else "none"
 
 
+def _always(group: Group, dtype: torch.dtype) -> bool:
+    return True
+
+
 class Muon(SplitStep, torch.optim.Muon):
     """`torch.optim.Muon`, compiled.
 
     With `numerics="torch"`, torch makes the matrix products, in bf16, and the rest is compiled from
-    `rules/parts/muon.upd`. With "ieee" and "fast" the whole step is compiled from `rules/muon.upd`:
-    products have the parameter's precision, but at least f32, and the same bits on every machine.
+    `rules/parts/muon.upd`. With "ieee" and "fast" the whole step is compiled from `rules/muon.upd`.
+    With "ieee", products have the parameter's precision, but at least f32, and the same bits on
+    every machine. With "fast" they are coarse: CPUs and GPUs that multiply bf16 round operands.
     """
 
     correspondence = Correspondence(
@@ -68,6 +74,12 @@ class Muon(SplitStep, torch.optim.Muon):
         settled=True,
         tensors="matrices",
     )
+
+    def _correspond(self, numerics: str | None, storage: Mapping[str, Any] | None) -> None:
+        super()._correspond(numerics, storage)
+        if numerics == "fast":
+            settings = {**self.correspondence.settings, "coarse_products": _always}
+            self.correspondence = dataclasses.replace(self.correspondence, settings=settings)
 
     def _update_of(self, shape: torch.Size) -> Correspondence:
         def ratio(group: Group, dtype: torch.dtype) -> float:
