@@ -34,6 +34,7 @@ OF_LISTS = {
     "polar_express_8",
     "spectral_ratio",
     "square_newton_schulz",
+    "wide_coarse_newton_schulz",
     "width",
 }
 
@@ -64,6 +65,7 @@ PRODUCTS = {
     "solve_upper": lambda x: lang.solve_upper(_definite(x), x),
     "sort_columns": lambda x: lang.sort_columns(x, lang.column_sum(x)),
     "sort_rows": lambda x: lang.sort_rows(x, lang.row_sum(x)),
+    "coarse_newton_schulz": lambda x: lang.coarse_newton_schulz(x / 8, [(1.5, -0.5, 0)]),
     "coarse_product": lambda x: lang.coarse_product(x, x.T) @ x,
     "symmetric_product": lambda x: lang.symmetric_product(x, x.T) @ x,
     "trace": lambda x: lang.trace(x @ x.T) * x,

@@ -480,6 +480,11 @@ def newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
     return _call("newton_schulz", x, _list_of_triples(coefficients))
 
 
+def coarse_newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
+    """`newton_schulz` with coarse products."""
+    return _call("coarse_newton_schulz", x, _list_of_triples(coefficients))
+
+
 def newton_schulz_coefficients(set: str, steps: Operand) -> Value:
     """The coefficients of steps of `newton_schulz`, from a set of the library such as
     "polar_express".

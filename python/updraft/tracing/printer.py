@@ -39,10 +39,10 @@ _MAX_TEXT = 1 << 16
 
 _PRODUCTS = frozenset(
     {
-        *("@", "almost_orthogonal", "cholesky", "coarse_product", "diagonal", "eigenvalues"),
-        *("eigenvectors", "gram", "identity", "newton_schulz", "qr", "scale_columns"),
-        *("solve_lower", "solve_upper", "sort_columns", "sort_rows", "symmetric_product", "trace"),
-        "transpose",
+        *("@", "almost_orthogonal", "cholesky", "coarse_newton_schulz", "coarse_product"),
+        *("diagonal", "eigenvalues", "eigenvectors", "gram", "identity", "newton_schulz", "qr"),
+        *("scale_columns", "solve_lower", "solve_upper", "sort_columns", "sort_rows"),
+        *("symmetric_product", "trace", "transpose"),
     }
 )
 # Values that exist only for matrices, or only for vectors.
