@@ -156,14 +156,13 @@ std::vector<Work> updraft::bench::matrixWorks() {
       continue;
     const std::string coarse =
         fmt::format("matrices-coarse-{}-thread{}", threads, threads == 1 ? "" : "s");
-    works.push_back(
-        {coarse,
-         fmt::format("coarse products of 768 x 3072 in fast numerics on {} thread{}", threads,
-                     threads == 1 ? "" : "s"),
-         [coarse, threads](const BenchOptions &options) {
-           return coarseProducts(options, coarse, threads);
-         },
-         /*group=*/"matrices"});
+    works.push_back({coarse,
+                     fmt::format("coarse products of 768 x 3072 in fast numerics on {} thread{}",
+                                 threads, threads == 1 ? "" : "s"),
+                     [coarse, threads](const BenchOptions &options) {
+                       return coarseProducts(options, coarse, threads);
+                     },
+                     /*group=*/"matrices"});
   }
   const std::string gpt2 = "12*2304x768,12*768x768,12*3072x768,12*768x3072";
   std::vector<MuonWork> muons = {
@@ -175,13 +174,13 @@ std::vector<Work> updraft::bench::matrixWorks() {
        0.20,
        {}}};
   if (multipliesBF16())
-    muons.push_back({"matrices-muon-gpt2-fast", "fast", "the 48 matrices of GPT-2 small", gpt2, {},
-                     0.80});
+    muons.push_back(
+        {"matrices-muon-gpt2-fast", "fast", "the 48 matrices of GPT-2 small", gpt2, {}, 0.80});
   for (const MuonWork &work : muons)
-    works.push_back({work.name,
-                     fmt::format("updraft.optim.Muon, numerics \"{}\", {}", work.numerics,
-                                 work.matrices),
-                     [work](const BenchOptions &options) { return muon(options, work); },
-                     /*group=*/"matrices"});
+    works.push_back(
+        {work.name,
+         fmt::format("updraft.optim.Muon, numerics \"{}\", {}", work.numerics, work.matrices),
+         [work](const BenchOptions &options) { return muon(options, work); },
+         /*group=*/"matrices"});
   return works;
 }

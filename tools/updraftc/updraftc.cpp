@@ -172,7 +172,7 @@ int main(int argc, char **argv) {
       ->check(CLI::IsMember(std::vector<std::string>(stageNames().begin(), stageNames().end())));
   app.add_option(
       "--target", options.target,
-      "CPU: host (default), x86-64-v2, x86-64-v3, x86-64-v4, aarch64,\n"
+      "CPU: host (default), x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4+bf16, aarch64,\n"
       "aarch64+sve128, aarch64+sve256, aarch64+sve512; or GPU: nvptx:sm_80,\n"
       "nvptx:sm_90, nvptx:sm_100, or emulator, which runs a GPU's kernels on the CPU. With\n"
       "--emit=header, all CPUs of the program: x86-64-v2,x86-64-v3");

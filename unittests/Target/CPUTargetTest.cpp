@@ -12,8 +12,9 @@ using namespace updraft;
 TEST(CPUTargetTest, NamedTargetsHaveTheirVectors) {
   for (auto [name, bits, masked] :
        {std::tuple("x86-64-v3", 256u, false), std::tuple("x86-64-v4", 512u, true),
-        std::tuple("aarch64", 128u, false), std::tuple("aarch64+sve128", 128u, false),
-        std::tuple("aarch64+sve256", 256u, false), std::tuple("aarch64+sve512", 512u, false)}) {
+        std::tuple("x86-64-v4+bf16", 512u, true), std::tuple("aarch64", 128u, false),
+        std::tuple("aarch64+sve128", 128u, false), std::tuple("aarch64+sve256", 256u, false),
+        std::tuple("aarch64+sve512", 512u, false)}) {
     auto target = CPUTarget::named(name);
     ASSERT_TRUE(bool(target)) << llvm::toString(target.takeError());
     EXPECT_EQ(target->name, name);
@@ -30,7 +31,7 @@ TEST(CPUTargetTest, UnknownNameListsTheKnown) {
   ASSERT_FALSE(bool(target));
   EXPECT_EQ(llvm::toString(target.takeError()),
             "unknown target `pdp-11`; known are `host`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`, "
-            "`aarch64`, `aarch64+sve128`, `aarch64+sve256`, `aarch64+sve512`");
+            "`x86-64-v4+bf16`, `aarch64`, `aarch64+sve128`, `aarch64+sve256`, `aarch64+sve512`");
 }
 
 TEST(CPUTargetTest, HostIsTheSameEachTime) {
