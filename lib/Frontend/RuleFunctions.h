@@ -27,7 +27,7 @@ enum class RuleFunctionKind : uint8_t {
   ScaleColumns,
 };
 
-/// What is special about a product of matrices.
+/// The properties of a product of matrices.
 enum class ProductKind : uint8_t { General, Symmetric, Coarse };
 
 struct RuleFunction {

@@ -65,8 +65,8 @@ public:
   const ProductTiles &tiles;
 };
 
-/// What panels consist of. Pairs are two elements of bf16 that are adjacent in depth, in the place
-/// of the first one's f32; after the panel's last pair there is nothing.
+/// The elements of panels. A pair is two elements of bf16 that are adjacent in depth, in the place
+/// of one f32, so a panel of pairs ends after half of its memory.
 enum class PanelElements { Single, Pairs };
 
 /// NAME_tileN(lhs, rhs, depth, result, result_row, continues), with N the number of `rows`:
