@@ -166,7 +166,7 @@ void DescriptorReader::addCall(const upd_stage_record &record, PlanInterface &pl
       value(uint32_t(record.function), UPD_FUNCTION_SCATTER_COLUMNS, "function of a call"));
   const std::vector<uint32_t> reads = indices(record.reads, "`reads` of a call");
   const std::vector<uint32_t> makes = indices(record.makes, "`makes` of a call");
-  const size_t operands = isSolver(function) || isSort(function) ? 2 : 1;
+  const size_t operands = isSolver(function) || takesKeys(function) ? 2 : 1;
   if (reads.size() != operands || makes.size() != 1 ||
       (record.flags | record.writes.count | record.reductions.count | uint32_t(record.loop)) != 0)
     return fail(fmt::format("a call of `{}` has other members than its operands and a result",
