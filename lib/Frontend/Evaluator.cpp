@@ -309,7 +309,7 @@ Value Evaluator::evaluateLargest(const Expr &expr, const RuleFunction &function,
   const Value &fraction = arguments[1];
   if (!fraction.isConstant() || !(fraction.number > 0 && fraction.number <= 1)) {
     diagnostics.report(DiagnosticKind::ChosenFraction, expr.operands[1]->range, function.name,
-                       fraction.isConstant() ? shown(fraction) : "a value of the step");
+                       fraction.isConstant() ? shown(fraction) : "a value that is not static");
     return Value();
   }
   if (emit.chosenFraction && *emit.chosenFraction != fraction.number) {
