@@ -31,6 +31,7 @@ OPTIMIZERS = {
     "AdamW": None,
     "Muon + AdamW": {"Muon": {"adjust_lr_fn": "match_rms_adamw"}},
     "NorMuon + AdamW": {"NorMuon": {"adjust_lr": "rms_norm"}},
+    "SOAP": None,
 }
 
 NOUNS = [

@@ -167,7 +167,7 @@ private:
   void fillCombinations(DeviceArena &tables, const DeviceArena &scratch);
   void fillProducts(DeviceArena &tables, const DeviceArena &scratch);
   int64_t fillPackings(DeviceArena &tables, const DeviceArena &scratch, Product &product,
-                       size_t index, size_t position, int64_t firstBlock);
+                       size_t index, size_t position, int64_t firstUnit);
   Product productOf(size_t index, size_t position) const;
   Packing packingOf(const Product &product, size_t position, bool isLhs) const;
   runtime::Status launchStage(const Step &step, const runtime::StageInterface &stage,
@@ -213,7 +213,7 @@ private:
   std::vector<Table<Product>> products;           ///< by product of the plan
   std::vector<std::vector<int64_t>> productTiles; ///< of each tensor, by product of the plan
   std::vector<Table<Packing>> packings;           ///< by product of the plan
-  std::vector<std::vector<int64_t>> packedBlocks; ///< of each tensor, by product of the plan
+  std::vector<std::vector<int64_t>> packedUnits;  ///< of each tensor, by product of the plan
   std::vector<std::vector<Table<char>>> packed;   ///< of each packing, by product of the plan
 
   size_t nextStage = 0;

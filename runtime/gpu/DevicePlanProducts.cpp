@@ -120,12 +120,12 @@ void DevicePlan::reserveProducts(DeviceArena &tables) {
 
 void DevicePlan::fillProducts(DeviceArena &tables, const DeviceArena &scratch) {
   productTiles.assign(plan.products.size(), std::vector<int64_t>(list.size()));
-  packedBlocks.assign(plan.products.size(), std::vector<int64_t>(list.size()));
+  packedUnits.assign(plan.products.size(), std::vector<int64_t>(list.size()));
   for (const runtime::StageInterface &stage : plan.sequence) {
     if (stage.kind != runtime::StageInterface::Kind::Product)
       continue;
     for (const Window &window : windows) {
-      int64_t tiles = 0, blocks = 0;
+      int64_t tiles = 0, units = 0;
       for (size_t position = window.begin; position < window.end; ++position) {
         Product &own = tables.host(products[stage.index])[position];
         own = productOf(stage.index, position);
@@ -135,31 +135,31 @@ void DevicePlan::fillProducts(DeviceArena &tables, const DeviceArena &scratch) {
         own.firstTile = tiles;
         tiles += productTiles[stage.index][position] =
             list[position].shape.batches * productTilesOf(own, sizeOf(compute()));
-        blocks += packedBlocks[stage.index][position] =
-            fillPackings(tables, scratch, own, stage.index, position, blocks);
+        units += packedUnits[stage.index][position] =
+            fillPackings(tables, scratch, own, stage.index, position, units);
       }
     }
   }
 }
 
-/// Packs the operands of a coarse product of one tensor from the block number `firstBlock` on.
-/// Returns the number of blocks.
+/// Packs the operands of a coarse product of one tensor from the unit number `firstUnit` on.
+/// Returns the number of units.
 int64_t DevicePlan::fillPackings(DeviceArena &tables, const DeviceArena &scratch, Product &product,
-                                 size_t index, size_t position, int64_t firstBlock) {
+                                 size_t index, size_t position, int64_t firstUnit) {
   const size_t count = packedOperandsOf(plan.products[index]);
-  int64_t blocks = 0;
+  int64_t units = 0;
   for (size_t operand = 0; operand < count; ++operand) {
     const size_t place = position * count + operand;
     Packing &packing = tables.host(packings[index])[place];
     packing = packingOf(product, position, operand == 0);
     packing.to = scratch.at(packed[index][place]);
-    packing.firstBlock = firstBlock + blocks;
-    blocks += packing.batches * packing.blocksOfBatch();
+    packing.firstUnit = firstUnit + units;
+    units += packing.batches * packing.unitsOfBatch();
     (operand == 0 ? product.packedLhs : product.packedRhs) = packing.to;
   }
   if (count == 1)
     product.packedRhs = product.packedLhs;
-  return blocks;
+  return units;
 }
 
 /// A product of one tensor: its operands, result and sizes.
@@ -189,7 +189,7 @@ Product DevicePlan::productOf(size_t index, size_t position) const {
   return made;
 }
 
-/// The packing of an operand, but for its memory and its first block.
+/// The packing of an operand, but for its memory and its first unit.
 Packing DevicePlan::packingOf(const Product &product, size_t position, bool isLhs) const {
   return {product.streams,
           product.row,
@@ -226,7 +226,7 @@ Status DevicePlan::launchProduct(const Step &step, size_t index, Window window) 
     const size_t warpsOfBlock = UPD_GPU_THREADS / 32;
     Status status =
         launchUnits(step, step.engine.pack, step.tables.at(packings[index], window.begin * packed),
-                    count * packed, sumOf(packedBlocks[index]), warpsOfBlock);
+                    count * packed, sumOf(packedUnits[index]), warpsOfBlock);
     if (!status.ok())
       return status;
   }

@@ -24,31 +24,40 @@ struct PackedStrip {
 };
 static_assert(sizeof(PackedStrip) == coarseStripBytes);
 
-/// Packs a block of a batch; called by all threads of a warp.
-inline void packBlock(const Packing &packing, const float *from, int64_t batch, int64_t block,
-                      int lane) {
-  const int64_t blocksOfStrip = sizeof(PackedStrip) / sizeof(PackedBlock);
+/// Packs the blocks of a batch that have the same strip and the same depth; called by all threads
+/// of a warp.
+inline void packBlocks(const Packing &packing, const float *from, int64_t batch, int64_t unit,
+                       int lane) {
+  using Two = float __attribute__((ext_vector_type(2)));
+  const int64_t unitsOfStrip = PackedStrip::depth / 16;
+  const int64_t strip = unit / unitsOfStrip, inStrip = unit % unitsOfStrip;
   const int64_t strips = coarseStrips(packing.depth);
-  const int64_t strip = block / blocksOfStrip, inStrip = block % blocksOfStrip;
-  const int64_t line =
-      strip / strips * PackedStrip::lines + inStrip % (PackedStrip::lines / 16) * 16 + lane / 4;
-  const int64_t depth =
-      strip % strips * PackedStrip::depth + inStrip / (PackedStrip::lines / 16) * 16 + lane % 4 * 2;
+  const int64_t line = strip / strips * PackedStrip::lines + lane / 4;
+  const int64_t depth = strip % strips * PackedStrip::depth + inStrip * 16 + lane % 4 * 2;
   const ProductOperand &operand = packing.operand;
   from += batch * operand.batchStride;
-  auto elementAt = [&](int64_t line, int64_t depth) {
-    return line < packing.lines && depth < packing.depth
-               ? from[line * operand.lineStride + depth * operand.depthStride]
-               : 0;
+  // Pairs that are adjacent in memory are loaded together if they are aligned.
+  const bool isPaired = operand.depthStride == 1 && operand.lineStride % 2 == 0 &&
+                        reinterpret_cast<uintptr_t>(from) % sizeof(Two) == 0;
+  auto pairAt = [&](int64_t line, int64_t depth) {
+    const float *first = from + line * operand.lineStride + depth * operand.depthStride;
+    const int64_t left = line < packing.lines ? packing.depth - depth : 0;
+    if (isPaired && left >= 2) {
+      const Two two = *reinterpret_cast<const Two *>(first);
+      return roundedPair(two.x, two.y);
+    }
+    return roundedPair(left >= 1 ? *first : 0, left >= 2 ? first[operand.depthStride] : 0);
   };
-  LhsFragment packed;
+  auto &packed = (static_cast<PackedStrip *>(packing.to) +
+                  batch * (packing.bytesOfBatch() / coarseStripBytes))[strip];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const int64_t ofLine = line + i % 2 * 8, ofDepth = depth + i / 2 * 8;
-    packed.pairs[i] = roundedPair(elementAt(ofLine, ofDepth), elementAt(ofLine, ofDepth + 1));
+  for (int block = 0; block < PackedStrip::lines / 16; ++block) {
+    LhsFragment fragment;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      fragment.pairs[i] = pairAt(line + block * 16 + i % 2 * 8, depth + i / 2 * 8);
+    packed.blocks[inStrip][block].lanes[lane] = fragment;
   }
-  auto *to = static_cast<PackedBlock *>(packing.to);
-  to[batch * packing.blocksOfBatch() + block].lanes[lane] = packed;
 }
 
 class CoarseTile {

@@ -287,16 +287,16 @@ UPD_GPU_KERNEL updraft_multiply_f64(const Product *products, int64_t count, int6
   multiply<ProductTile<double>>(products, count, tiles, doubleStrips);
 }
 
-UPD_GPU_KERNEL updraft_pack(const Packing *packings, int64_t count, int64_t blocks) {
+UPD_GPU_KERNEL updraft_pack(const Packing *packings, int64_t count, int64_t units) {
   const int64_t warps = threadsOfGrid() / 32;
-  for (int64_t number = threadOfGrid() / 32; number < blocks; number += warps) {
-    const Packing &packing = jobOf(packings, count, &Packing::firstBlock, number);
+  for (int64_t number = threadOfGrid() / 32; number < units; number += warps) {
+    const Packing &packing = jobOf(packings, count, &Packing::firstUnit, number);
     if (!isNeeded<float>(packing))
       continue;
-    const int64_t block = number - packing.firstBlock, perBatch = packing.blocksOfBatch();
+    const int64_t unit = number - packing.firstUnit, perBatch = packing.unitsOfBatch();
     const auto *from = static_cast<const float *>(packing.streams[packing.operand.stream]);
-    packBlock(packing, from, block / perBatch, block % perBatch,
-              static_cast<int>(threadOfBlock()) % 32);
+    packBlocks(packing, from, unit / perBatch, unit % perBatch,
+               static_cast<int>(threadOfBlock()) % 32);
   }
 }
 

@@ -12,7 +12,7 @@
 //   updraft_combine_groups(const GroupCombination *, int64_t count)
 //   updraft_multiply_f32(const Product *, int64_t count, int64_t tiles)
 //   updraft_multiply_f64(const Product *, int64_t count, int64_t tiles)
-//   updraft_pack(const Packing *, int64_t count, int64_t blocks)
+//   updraft_pack(const Packing *, int64_t count, int64_t units)
 //   updraft_multiply_coarse(const Product *, int64_t count, int64_t tiles)
 //   updraft_commit(const BegunTensor *, int64_t count)
 //   updraft_commit_groups(const GroupCommit *, int64_t count)
@@ -186,14 +186,14 @@ struct Packing {
   int64_t lines;
   int64_t depth;
   int64_t batches;
-  void *to;           ///< aligned to 16 bytes
-  int64_t firstBlock; ///< the number of blocks of the packings before this one
+  void *to;          ///< aligned to 16 bytes
+  int64_t firstUnit; ///< the number of units of the packings before this one
 
   constexpr int64_t bytesOfBatch() const {
     return productTilesAlong(lines, sizeof(float)) * coarseStrips(depth) * coarseStripBytes;
   }
-  /// Blocks of 16 x 16 elements. A warp packs one at a time.
-  constexpr int64_t blocksOfBatch() const { return bytesOfBatch() / (16 * 16 * 2); }
+  /// A unit is the part of a strip that a warp packs at once: its lines, with 16 elements each.
+  constexpr int64_t unitsOfBatch() const { return bytesOfBatch() / (coarseTileSide * 16 * 2); }
 };
 
 /// A tensor's value for a reduction over its group, and the destination of the result.

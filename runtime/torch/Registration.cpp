@@ -4,6 +4,7 @@
 
 #include "runtime/torch/JointStep.h"
 #include "runtime/torch/Library.h"
+#include "runtime/torch/Orthogonalize.h"
 #include "runtime/torch/rpc/PackagePolicy.h"
 #include "runtime/torch/rpc/TensorLocks.h"
 
@@ -41,6 +42,9 @@ std::string torchVersion() { return TORCH_VERSION; }
 TORCH_LIBRARY(updraft, library) {
   library.def("load_library(str path) -> ()", loadLibrary);
   library.def("torch_version() -> str", torchVersion);
+  library.def("orthogonalized(Tensor direction, float a, float b, float c, int steps, float eps) "
+              "-> Tensor",
+              orthogonalized);
   library.def("limit_packages(str public_key) -> ()",
               [](std::string key) { PackagePolicy::process().limitTo(std::move(key)); });
   library.class_<TensorLocks>("StorageLocks")

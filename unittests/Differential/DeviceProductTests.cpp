@@ -120,7 +120,7 @@ private:
                            blocks};
       // No element of a packed operand is left out.
       packing.to = copy(std::vector<char>(sizes.batches * packing.bytesOfBatch(), '\xff'));
-      blocks += sizes.batches * packing.blocksOfBatch();
+      blocks += sizes.batches * packing.unitsOfBatch();
       (isLhs ? product.packedLhs : product.packedRhs) = packing.to;
       packings.push_back(packing);
     }

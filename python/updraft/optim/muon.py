@@ -34,7 +34,7 @@ def _always(group: Group, dtype: torch.dtype) -> bool:
 class Muon(SplitStep, torch.optim.Muon):
     """`torch.optim.Muon`, compiled.
 
-    With `numerics="torch"`, torch makes the matrix products, in bf16, and the rest is compiled from
+    With `numerics="torch"`, C++ calls torch's products, in bf16, and the rest is compiled from
     `rules/parts/muon.upd`. With "ieee" and "fast" the whole step is compiled from `rules/muon.upd`.
     With "ieee", products have the parameter's precision, but at least f32, and the same bits on
     every machine. With "fast" they are coarse: CPUs and GPUs that multiply bf16 round operands.
@@ -94,7 +94,7 @@ class Muon(SplitStep, torch.optim.Muon):
 
     @staticmethod
     def _between(direction: torch.Tensor, group: Group) -> torch.Tensor:
-        result: torch.Tensor = orthogonalized(
-            direction, group["ns_coefficients"], group["ns_steps"], group["eps"]
+        result: torch.Tensor = torch.ops.updraft.orthogonalized(
+            direction, *group["ns_coefficients"], group["ns_steps"], group["eps"]
         )
         return result
