@@ -474,10 +474,10 @@ def sort_columns(x: Operand, keys: Operand) -> Value:
 
 
 def largest(x: Operand, fraction: Operand) -> Value:
-    """Places for `gather_rows` and the like: 1 for the largest of a value per row or column, else 0.
+    """Places for `gather_rows` and such: 1 for the largest of a value per row or column, else 0.
 
     As many are chosen as `fraction`, a number from 0 to 1, of the shorter side of the matrix,
-    rounded up. Of equal values the earlier ones are chosen; NaN comes last.
+    rounded up. The earlier ones of equal values are chosen; NaN comes last.
     """
     return _call("largest", x, fraction)
 
@@ -493,13 +493,12 @@ def gather_columns(x: Operand, places: Operand) -> Value:
 
 
 def scatter_rows(x: Operand, places: Operand) -> Value:
-    """A matrix that has the rows of `x` where `largest` has chosen rows, and is 0 elsewhere."""
+    """A matrix with the rows of `x` where `largest` has chosen rows, and 0 elsewhere."""
     return _call("scatter_rows", x, places)
 
 
 def scatter_columns(x: Operand, places: Operand) -> Value:
-    """A matrix that has the columns of `x` where `largest` has chosen columns, and is 0 elsewhere.
-    """
+    """A matrix with the columns of `x` where `largest` has chosen columns, and 0 elsewhere."""
     return _call("scatter_columns", x, places)
 
 
@@ -511,7 +510,7 @@ def newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
 
 
 def gram_newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
-    """`newton_schulz` of a matrix that has no more rows than columns, such as one of chosen rows."""
+    """`newton_schulz` of a matrix that has no more rows than columns, as chosen rows have."""
     return _call("gram_newton_schulz", x, _list_of_triples(coefficients))
 
 

@@ -42,7 +42,7 @@ inline bool isSquare(Extent over) {
   return over == Extent::RowsByRows || over == Extent::ColumnsByColumns;
 }
 
-/// What a matrix has down or along: the parameter's rows or columns, or the chosen ones of these.
+/// A side of a matrix: the parameter's rows or columns, or the chosen ones of these.
 enum class Side : uint8_t { Rows, Columns, Chosen };
 
 struct Sides {

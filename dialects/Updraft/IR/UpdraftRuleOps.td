@@ -409,7 +409,7 @@ def Updraft_ApplyOp : Updraft_Op<"apply", [HasParent<"RuleOp">, Pure]> {
     - `transpose(a)`: the transpose in memory of its own. `updraft-orient-products` adds it where
       arithmetic needs a transpose.
     - `largest(d)`: 1 for the largest of the values of each batch, 0 for the others. As many are 1 as
-      `chosen` of the rule says. Of equal values the earlier ones are chosen, and NaN comes last.
+      `chosen` of the rule says. The earlier ones of equal values are chosen, and NaN comes last.
     - `gather_rows(a, d)`, `gather_columns(a, d)`: the rows or columns of a for which `largest(d)` is
       1, in the order of a. d has a value for each row or column of a.
     - `scatter_rows(a, d)`, `scatter_columns(a, d)`: a matrix of the parameter's shape, whose chosen
