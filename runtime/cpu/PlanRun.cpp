@@ -93,7 +93,7 @@ void PlanRun::finish(const std::vector<int64_t> &groupSizes, uint64_t seed,
         setStream(position, firstTemporary + i, temporaries.values(position, i));
     if (hasSites) {
       const uint32_t param = list[position].param;
-      for (size_t i = 0; i < sites.size(); ++i) {
+      for (size_t i = 0; i < SweepDomain::siteCountOf(plan); ++i) {
         const TensorShape shape = shapes[position].of(SweepDomain::siteMatrices[i]);
         sites[i].push_back(
             {seed, 0, numbers.empty() ? param : numbers[param], shape.rows, shape.columns});

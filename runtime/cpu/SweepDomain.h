@@ -37,6 +37,10 @@ public:
   static constexpr Extent siteMatrices[] = {Extent::Element,          Extent::RowsByRows,
                                             Extent::ColumnsByColumns, Extent::ChosenByColumns,
                                             Extent::RowsByChosen,     Extent::ChosenByChosen};
+  /// The number of these, from the first on, that sweeps of a plan may run over.
+  static size_t siteCountOf(const PlanInterface &plan) {
+    return plan.chosen == 0 ? 3 : std::size(siteMatrices);
+  }
   /// The position of the matrices of a key among these.
   static size_t siteIndexOf(Extent matrices);
 

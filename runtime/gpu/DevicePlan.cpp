@@ -52,7 +52,7 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
       }
   }
   if (usesSites)
-    siteCount = hasSquares ? std::size(SweepDomain::siteMatrices) : 1;
+    siteCount = hasSquares ? SweepDomain::siteCountOf(plan) : 1;
   hasOwnMatrices = matricesOutliveSections();
 }
 
