@@ -121,8 +121,8 @@ def test_coarse_products(name, emulated):
     shapes = [(130, 70), (70, 130), (65, 65), (2, 33, 20), (3, 3)]
 
     def make(params):
-        flags = {"coarse_products": True}
-        return updraft.optimizer(name, params, lr=1e-2, numerics="fast", **flags)
+        rule = updraft.load(name.lower())
+        return updraft.optimizer(rule, params, lr=1e-2, numerics="fast", coarse_products=True)
 
     pair = Pair(emulated, make, shapes)
     before = [param.detach().clone() for param in pair.here]
