@@ -148,6 +148,8 @@ typedef struct upd_plan_record {
   upd_slice streams;    /* in the order of the kernel's `streams` */
   upd_slice scalars;    /* of the index section: the states in the order of `scalars` */
   upd_slice stages;     /* in the order in which they run */
+  uint32_t chosen[2];   /* the halves of an f64, the lower one first, from 0 to 1: a matrix has
+                           ceil(chosen min(rows, columns)) chosen rows or columns */
 } upd_plan_record;
 
 typedef enum upd_stream_kind UPD_INT32 {
@@ -183,7 +185,13 @@ typedef enum upd_matrix_function UPD_INT32 {
   UPD_FUNCTION_SOLVE_UPPER = 5,
   UPD_FUNCTION_SORT_ROWS = 6, /* the rows of a in descending order of d; equal ones stay in order */
   UPD_FUNCTION_SORT_COLUMNS = 7,
-  UPD_FUNCTION_TRANSPOSE = 8
+  UPD_FUNCTION_TRANSPOSE = 8,
+  UPD_FUNCTION_LARGEST = 9, /* of values d per row or column: 1 for as many as a plan chooses, the
+                               largest, else 0; of equal ones the earlier, and NaN comes last */
+  UPD_FUNCTION_GATHER_ROWS = 10, /* the rows of a for which largest(d) is 1, in their order */
+  UPD_FUNCTION_GATHER_COLUMNS = 11,
+  UPD_FUNCTION_SCATTER_ROWS = 12, /* puts chosen rows back in a matrix whose other rows are 0 */
+  UPD_FUNCTION_SCATTER_COLUMNS = 13
 } upd_matrix_function;
 
 typedef enum upd_loop UPD_INT32 {

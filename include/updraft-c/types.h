@@ -107,6 +107,9 @@ typedef enum upd_extent UPD_INT32 {
   UPD_EXTENT_ELEMENT = 5,
   UPD_EXTENT_ROWS_BY_ROWS = 6,       /* for each matrix, a square matrix with as many rows */
   UPD_EXTENT_COLUMNS_BY_COLUMNS = 7, /* a square matrix with as many columns */
+  UPD_EXTENT_CHOSEN_BY_COLUMNS = 8,  /* chosen rows of each matrix: only for memory of a step */
+  UPD_EXTENT_ROWS_BY_CHOSEN = 9,     /* chosen columns */
+  UPD_EXTENT_CHOSEN_BY_CHOSEN = 10,  /* a square matrix with as many rows as are chosen */
 } upd_extent;
 
 /* Elements that share a scale. The last block of a tensor or row may be shorter. */

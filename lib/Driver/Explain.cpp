@@ -120,12 +120,14 @@ void explainSweep(SweepOp sweep, unsigned index, llvm::raw_ostream &os) {
 }
 
 struct Sides {
-  llvm::StringRef down, along; // each "rows" or "columns" of the parameter
+  llvm::StringRef down, along; // each "rows" or "columns" of the parameter, or "chosen" ones
 };
 
 Sides sidesOf(Extent matrix) {
-  return {isWithin(Extent::row, matrix) ? "rows" : "columns",
-          isWithin(Extent::column, matrix) ? "columns" : "rows"};
+  auto down = [](Extent extent) {
+    return hasChosenDown(extent) ? "chosen" : isWithin(Extent::row, extent) ? "rows" : "columns";
+  };
+  return {down(matrix), down(transposed(matrix))};
 }
 
 /// The sides of a factor of a product.

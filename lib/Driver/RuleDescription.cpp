@@ -47,6 +47,14 @@ static runtime::Extent extentOf(Extent over) {
     return runtime::Extent::RowsByRows;
   case Extent::columns_by_columns:
     return runtime::Extent::ColumnsByColumns;
+  case Extent::chosen_by_columns:
+    return runtime::Extent::ChosenByColumns;
+  case Extent::rows_by_chosen:
+    return runtime::Extent::RowsByChosen;
+  case Extent::chosen_by_chosen:
+    return runtime::Extent::ChosenByChosen;
+  case Extent::chosen_by_rows:
+  case Extent::columns_by_chosen:
   case Extent::transposed:
   case Extent::transposed_row:
   case Extent::transposed_column:
@@ -120,6 +128,8 @@ public:
     result.tensors = tensors;
     if (std::optional<MatrixShapes> shapes = numbers.plan.getShapes())
       result.shapes = shapesOf(*shapes);
+    if (std::optional<llvm::APFloat> chosen = numbers.plan.getChosen())
+      result.chosen = chosen->convertToDouble();
     result.prefix = numbers.plan.getSymName().str();
     result.rowScalars = numbers.rowScalarCount;
     result.usesRandom =

@@ -192,6 +192,10 @@ static const char *describe(Extent over) {
     return "one value for each parameter";
   case Extent::Group:
     return "one value for the group";
+  case Extent::ChosenByColumns:
+  case Extent::RowsByChosen:
+  case Extent::ChosenByChosen:
+    break; // only temporaries are over chosen rows or columns
   }
   return "";
 }

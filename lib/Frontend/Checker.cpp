@@ -470,6 +470,10 @@ Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
     return {Kind::Number, function.kind == RuleFunctionKind::Transpose ? transposed(extent)
                                                                        : squareOfRows(extent)};
   }
+  if (function.kind == RuleFunctionKind::Largest) {
+    const Extent values = arguments[0].extent;
+    return values == Extent::row || values == Extent::column ? Type{Kind::Number, values} : Type();
+  }
   if (function.isOfWholeMatrices()) {
     if (arguments[0].isUnknown() || context == Context::Function ||
         !checkMatrix(diagnostics, *expr.operands[0], function.name, arguments[0].extent))

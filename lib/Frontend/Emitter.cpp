@@ -410,7 +410,7 @@ Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> argume
   llvm::SmallVector<Value, 2> operands(arguments);
   // A transposed matrix is reduced in the order of the parameter, as it lies in memory.
   for (Value &operand : operands)
-    if (operand.extent == Extent::transposed)
+    if (isTransposedExtent(operand.extent))
       operand = operand.ir == arguments[0].ir && &operand != operands.begin()
                     ? operands[0]
                     : transpose(operand, loc);
@@ -506,6 +506,14 @@ Value Emitter::sizeOf(const Value &matrix, Extent over, Location loc) {
   return size(isWithin(Extent::row, extent) ? Extent::column : Extent::row, loc);
 }
 
+Value Emitter::chosenCount(Location loc) {
+  const Value sides[] = {size(Extent::column, loc), size(Extent::row, loc)};
+  const Value shorter = builtin(BuiltinKind::Min, sides, loc);
+  return builtin(BuiltinKind::Ceil,
+                 binary(BinaryOperator::Multiply, Value::ofNumber(*chosenFraction), shorter, loc),
+                 loc);
+}
+
 // Returns the number of values over `extent` in one place of `over`, a batch or the tensor. The
 // number of elements in a row is the number of columns.
 Value Emitter::valueCount(Extent extent, Extent over, Location loc) {
@@ -514,6 +522,18 @@ Value Emitter::valueCount(Extent extent, Extent over, Location loc) {
   };
   auto rows = [&] { return size(Extent::column, loc); };
   auto columns = [&] { return size(Extent::row, loc); };
+  // A batch has chosen rows or columns in place of all.
+  if (hasChosen(extent)) {
+    auto side = [&](Extent down) {
+      return isWithin(Extent::row, down)                  ? rows()
+             : isWithin(Extent::column, transposed(down)) ? columns()
+                                                          : chosenCount(loc);
+    };
+    Value ofBatch = multiply(side(extent), side(transposed(extent)));
+    return over == Extent::batch
+               ? ofBatch
+               : multiply(ofBatch, valueCount(Extent::batch, Extent::tensor, loc));
+  }
   if (over == Extent::batch)
     return extent == Extent::row                  ? rows()
            : extent == Extent::column             ? columns()

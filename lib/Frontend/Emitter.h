@@ -55,6 +55,9 @@ public:
   mlir::Value element(const Value &value, mlir::Location loc);
   mlir::Value flag(const Value &value, mlir::Location loc);
 
+  /// The part of the shorter side that `largest` chooses, if the rule has called it.
+  std::optional<double> chosenFraction;
+
   /// The type of elements.
   mlir::Type computeType() const { return compute; }
 
@@ -66,6 +69,8 @@ private:
   mlir::Value operand(const Value &value, bool isElement, mlir::Location loc) {
     return isElement ? element(value, loc) : scalar(value, loc);
   }
+  /// Returns the number of chosen rows or columns.
+  Value chosenCount(mlir::Location loc);
   mlir::Value constant(double number, mlir::Type type, mlir::Location loc);
   template <typename Op, typename... Args> mlir::Value create(mlir::Location loc, Args &&...args) {
     ++count;

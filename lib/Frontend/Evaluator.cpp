@@ -4,7 +4,9 @@
 
 #include "Checker.h"
 #include "MatrixShapes.h"
+#include "Requirements.h"
 
+#include "Updraft/IR/UpdraftOps.h"
 #include "updraft/Frontend/Numerics.h"
 
 #include <fmt/format.h>
@@ -243,7 +245,8 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
     }
     return emit.random(randomNumbers++, loc);
   case RuleFunctionKind::SizeOf:
-    if (!checkMatrix(diagnostics, *expr.operands[0], function.name, arguments[0].extent))
+    if (!checkMatrix(diagnostics, *expr.operands[0], function.name, arguments[0].extent) ||
+        !checkUnchosen(diagnostics, *expr.operands[0], function, arguments[0].extent))
       return Value();
     return emit.sizeOf(arguments[0], function.over, loc);
   case RuleFunctionKind::Transpose:
@@ -251,7 +254,8 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
       return Value();
     return emit.transpose(arguments[0], loc);
   case RuleFunctionKind::Identity:
-    if (!checkMatrix(diagnostics, *expr.operands[0], function.name, arguments[0].extent))
+    if (!checkMatrix(diagnostics, *expr.operands[0], function.name, arguments[0].extent) ||
+        !checkUnchosen(diagnostics, *expr.operands[0], function, arguments[0].extent))
       return Value();
     return emit.identity(arguments[0], loc);
   case RuleFunctionKind::Apply:
@@ -261,8 +265,15 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
         llvm::map_to_vector(arguments, [](const Value &argument) { return argument.extent; });
     if (!checkFunctionOfMatrices(diagnostics, expr, function, extents))
       return Value();
+    if (auto places = arguments.back().ir.getDefiningOp<ApplyOp>();
+        function.takesPlaces() && (!places || places.getFunction() != MatrixFunction::largest)) {
+      diagnostics.report(DiagnosticKind::PlacesOperand, expr.operands[1]->range, function.name);
+      return Value();
+    }
     return emit.functionOfMatrices(function, arguments, extentOfResult(function, extents), loc);
   }
+  case RuleFunctionKind::Largest:
+    return evaluateLargest(expr, function, arguments);
   case RuleFunctionKind::SymmetricProduct:
     return evaluateProduct(expr, function.name, ProductKind::Symmetric, arguments);
   case RuleFunctionKind::CoarseProduct:
@@ -276,12 +287,38 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
   Extent extent = Extent::model;
   for (const Value &argument : arguments)
     extent = join(extent, argument.extent);
-  if (canReduce(extent, function.over))
+  // Chosen rows have no values of their own to which batches of them could be reduced first.
+  if (canReduce(extent, function.over) &&
+      !(extent == Extent::chosen_by_chosen && function.over == Extent::batch &&
+        function.kind == RuleFunctionKind::Reduce))
     return function.kind == RuleFunctionKind::Count ? emit.valueCount(extent, function.over, loc)
                                                     : emit.reduce(function, arguments, loc);
   diagnostics.report(DiagnosticKind::ReductionOperand, expr.operands[0]->range, function.name,
                      describe(Type{Kind::Number, extent}));
   return Value();
+}
+
+Value Evaluator::evaluateLargest(const Expr &expr, const RuleFunction &function,
+                                 llvm::ArrayRef<Value> arguments) {
+  const Extent extent = arguments[0].extent;
+  if (extent != Extent::row && extent != Extent::column) {
+    diagnostics.report(DiagnosticKind::LargestOperand, expr.operands[0]->range, function.name,
+                       describeShape(extent));
+    return Value();
+  }
+  const Value &fraction = arguments[1];
+  if (!fraction.isConstant() || !(fraction.number > 0 && fraction.number <= 1)) {
+    diagnostics.report(DiagnosticKind::ChosenFraction, expr.operands[1]->range, function.name,
+                       fraction.isConstant() ? shown(fraction) : "a value that is not static");
+    return Value();
+  }
+  if (emit.chosenFraction && *emit.chosenFraction != fraction.number) {
+    diagnostics.report(DiagnosticKind::ChosenFractions, expr.operands[1]->range, function.name,
+                       shown(fraction), shown(Value::ofNumber(*emit.chosenFraction)));
+    return Value();
+  }
+  emit.chosenFraction = fraction.number;
+  return emit.functionOfMatrices(function, arguments.front(), extent, location(expr.focus));
 }
 
 Value Evaluator::expand(const Function &function, llvm::ArrayRef<Value> arguments) {

@@ -69,6 +69,8 @@ private:
                         llvm::ArrayRef<Value> operands);
   bool haveOneShape(const Expr &expr, llvm::StringRef op, llvm::ArrayRef<Value> operands);
   Value evaluateCall(const Expr &expr, const Names &names);
+  Value evaluateLargest(const Expr &expr, const RuleFunction &function,
+                        llvm::ArrayRef<Value> arguments);
   Value evaluateRuleFunction(const Expr &expr, const RuleFunction &function,
                              llvm::ArrayRef<Value> arguments);
   Value expand(const Function &function, llvm::ArrayRef<Value> arguments);

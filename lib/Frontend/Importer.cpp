@@ -63,7 +63,7 @@ public:
     builder.setInsertionPointToEnd(place);
     std::string name = request.rule->name.text.str() + (isMatrix ? "_matrix" : "");
     auto op = RuleOp::create(builder, loc, name, compute, isMatrix, /*shapes=*/MatrixShapesAttr(),
-                             numerics == fastNumerics);
+                             /*chosen=*/mlir::FloatAttr(), numerics == fastNumerics);
     builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
 
     for (const ResolvedStage &stage : request.stages)
@@ -73,6 +73,8 @@ public:
       llvm::append_range(derived,
                          importRequirements(builder, evaluator, stage, names, diagnostics));
     importUpdates();
+    if (evaluator.emit.chosenFraction)
+      op.setChosen(llvm::APFloat(*evaluator.emit.chosenFraction));
     if (isMatrix && shapes() != allShapes) {
       op.setShapes(shapes());
       op.setSymName(request.rule->name.text.str() + suffixOf(shapes()));

@@ -67,12 +67,47 @@ static Extent vectorExtent(const RuleFunction &function, Extent matrix) {
                 matrix);
 }
 
+bool updraft::checkUnchosen(DiagnosticEngine &diagnostics, const Expr &operand,
+                            const RuleFunction &function, Extent extent) {
+  const bool isOfColumns =
+      function.kind == RuleFunctionKind::ScaleColumns ||
+      (function.kind == RuleFunctionKind::SizeOf && function.over == Extent::row);
+  if (!hasChosenDown(isOfColumns ? transposed(extent) : extent))
+    return true;
+  diagnostics.report(DiagnosticKind::ChosenSide, operand.range, function.name,
+                     describeShape(extent));
+  return false;
+}
+
+/// Whether the first argument is a matrix that gathers or scatters take, or of all rows and columns
+/// for other functions.
+static bool checkChosen(DiagnosticEngine &diagnostics, const Expr &operand,
+                        const RuleFunction &function, Extent extent) {
+  if (!function.takesPlaces()) {
+    if (function.kind == RuleFunctionKind::ScaleColumns)
+      return checkUnchosen(diagnostics, operand, function, extent);
+    if (!hasChosen(extent))
+      return true;
+    diagnostics.report(DiagnosticKind::ChosenSide, operand.range, function.name,
+                       describeShape(extent));
+    return false;
+  }
+  const Extent expected = firstExtentOf(function.applied);
+  if (extent == expected)
+    return true;
+  diagnostics.report(DiagnosticKind::ChosenOperand, operand.range, function.name,
+                     describeShape(expected), describeShape(extent));
+  return false;
+}
+
 bool updraft::checkFunctionOfMatrices(DiagnosticEngine &diagnostics, const Expr &expr,
                                       const RuleFunction &function,
                                       llvm::ArrayRef<Extent> extents) {
   const Expr &first = *expr.operands[0];
   const Extent matrix = extents[0];
   if (!checkMatrix(diagnostics, first, function.name, matrix))
+    return false;
+  if (!checkChosen(diagnostics, first, function, matrix))
     return false;
   if (function.takesSquare() && !isSquareExtent(matrix)) {
     diagnostics.report(DiagnosticKind::SquareOperand, first.range, function.name,
@@ -85,12 +120,10 @@ bool updraft::checkFunctionOfMatrices(DiagnosticEngine &diagnostics, const Expr 
     return false;
   }
   if (function.takesVector() && extents[1] != vectorExtent(function, matrix)) {
-    diagnostics.report(DiagnosticKind::KeysOperand, expr.operands[1]->range, function.name,
-                       function.applied == MatrixFunction::sort_rows &&
-                               function.kind == RuleFunctionKind::Apply
-                           ? "row"
-                           : "column",
-                       describeShape(matrix), describeShape(extents[1]));
+    diagnostics.report(
+        DiagnosticKind::KeysOperand, expr.operands[1]->range, function.name,
+        function.kind == RuleFunctionKind::Apply && isOfRows(function.applied) ? "row" : "column",
+        describeShape(matrix), describeShape(extents[1]));
     return false;
   }
   if (function.arity == 2 && !function.takesVector() &&

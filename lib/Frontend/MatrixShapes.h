@@ -36,6 +36,11 @@ std::optional<Extent> productShape(DiagnosticEngine &diagnostics, const Expr &ex
 bool checkMatrix(DiagnosticEngine &diagnostics, const Expr &operand, llvm::StringRef op,
                  Extent extent);
 
+/// Reports a matrix whose rows, or for `columns` whose columns, are chosen. Returns whether they
+/// are all of the parameter's.
+bool checkUnchosen(DiagnosticEngine &diagnostics, const Expr &operand, const RuleFunction &function,
+                   Extent extent);
+
 /// Checks the arguments of a function of matrices: a matrix, and for some a second matrix or a
 /// value for each row or column. Reports one of another shape, and returns false.
 bool checkFunctionOfMatrices(DiagnosticEngine &diagnostics, const Expr &expr,

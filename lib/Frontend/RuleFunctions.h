@@ -25,6 +25,7 @@ enum class RuleFunctionKind : uint8_t {
   Apply,    ///< a function of whole matrices
   Diagonal, ///< of a square matrix, over its rows or columns
   ScaleColumns,
+  Largest, ///< which values are largest, as many as a part of the shorter side
 };
 
 /// The properties of a product of matrices.
@@ -44,11 +45,18 @@ struct RuleFunction {
            kind >= RuleFunctionKind::Transpose;
   }
   /// Whether it is a function of a matrix as a whole, without a shape of its own.
-  bool isOfWholeMatrices() const { return kind >= RuleFunctionKind::Apply; }
+  bool isOfWholeMatrices() const {
+    return kind >= RuleFunctionKind::Apply && kind <= RuleFunctionKind::ScaleColumns;
+  }
   /// Whether its first argument must be a square matrix.
   bool takesSquare() const {
     return kind == RuleFunctionKind::Diagonal ||
            (kind == RuleFunctionKind::Apply && updraft::takesSquare(applied));
+  }
+  /// Whether its second argument chooses rows or columns, as `largest` returns them.
+  bool takesPlaces() const {
+    return kind == RuleFunctionKind::Apply &&
+           (updraft::isGather(applied) || updraft::isScatter(applied));
   }
   /// Whether its second argument has a value for each row or column of the first.
   bool takesVector() const {

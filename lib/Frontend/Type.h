@@ -48,6 +48,11 @@ inline llvm::StringRef describe(Type type) {
            : type.extent == Extent::rows_by_rows       ? "a matrix of rows x rows"
            : type.extent == Extent::columns_by_columns ? "a matrix of columns x columns"
            : type.extent == Extent::transposed         ? "a matrix of columns x rows"
+           : type.extent == Extent::chosen_by_columns  ? "a matrix of chosen rows x columns"
+           : type.extent == Extent::rows_by_chosen     ? "a matrix of rows x chosen columns"
+           : type.extent == Extent::columns_by_chosen  ? "a matrix of columns x chosen rows"
+           : type.extent == Extent::chosen_by_rows     ? "a matrix of chosen columns x rows"
+           : type.extent == Extent::chosen_by_chosen   ? "a matrix of chosen x chosen"
            : type.isTensor()                           ? "a tensor"
                                                        : "a scalar";
   case Kind::Bool:

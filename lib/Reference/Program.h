@@ -170,6 +170,7 @@ public:
   const runtime::Lapack *lapack = nullptr; // if a function needs it
   bool isMatrix = false;                   // elements are reduced by blocks of rows
   MatrixShapes shapes = allShapes;         // of the matrices that the rule is for
+  double chosen = 0;                       // the part of the shorter side that is chosen
 
   /// Returns the index of a stream's corrections.
   size_t correctionOf(size_t stream) const { return stream == 0 ? 2 : stream + 1; }

@@ -85,6 +85,16 @@ Shape Shape::of(Extent matrices) const {
     return {batches, columns, columns};
   case Extent::transposed:
     return {batches, columns, rows};
+  case Extent::chosen_by_columns:
+    return {batches, chosen, columns};
+  case Extent::chosen_by_rows:
+    return {batches, chosen, rows};
+  case Extent::rows_by_chosen:
+    return {batches, rows, chosen};
+  case Extent::columns_by_chosen:
+    return {batches, columns, chosen};
+  case Extent::chosen_by_chosen:
+    return {batches, chosen, chosen};
   default:
     return *this;
   }

@@ -101,6 +101,8 @@ public:
     program.precision = precision;
     program.isMatrix = rule.getMatrix();
     program.shapes = rule.getShapes().value_or(allShapes);
+    if (std::optional<llvm::APFloat> chosen = rule.getChosen())
+      program.chosen = chosen->convertToDouble();
     program.computesSingle = precision == Precision::Stated && rule.getCompute().isF32();
   }
 

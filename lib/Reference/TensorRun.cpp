@@ -10,8 +10,15 @@
 using namespace updraft;
 using namespace updraft::reference;
 
+static TensorStep withChosen(TensorStep tensor, double chosen) {
+  Shape &shape = tensor.shape;
+  shape.chosen =
+      static_cast<int64_t>(std::ceil(chosen * double(std::min(shape.rows, shape.columns))));
+  return tensor;
+}
+
 TensorRun::TensorRun(const GroupFacts &facts, const TensorStep &tensor, int64_t groupSize)
-    : facts(facts), tensor(tensor), program(tensor.rule->getProgram()),
+    : facts(facts), program(tensor.rule->getProgram()), tensor(withChosen(tensor, program.chosen)),
       blocks(tensor.shape, program.isMatrix), registers(program.registers),
       spreads(program.registers.size()) {
   for (auto [index, target] : llvm::enumerate(program.hyperRegisters))
@@ -188,16 +195,24 @@ void TensorRun::runFunction(const Action &action) {
   const auto function = static_cast<runtime::MatrixFunction>(action.function);
   const std::vector<Spread> operands = matrices(action);
   auto shapeOf = [&](Extent extent) { return tensor.shape.of(extent); };
-  const bool isSolver = runtime::isSolver(function);
-  const Shape shape = shapeOf(program.extents[action.instruction.operands[isSolver ? 1 : 0]]);
+  const int shapedBy = runtime::shapedBy(function);
+  Shape shape = shapeOf(shapedBy < 0 ? action.extent
+                                     : program.extents[action.instruction.operands[shapedBy]]);
+  if (function == runtime::MatrixFunction::Largest)
+    shape = {shape.batches, action.extent == Extent::row ? shape.rows : shape.columns, 1};
   const int64_t results = tensor.shape.places(action.extent) / std::max<int64_t>(shape.batches, 1);
   Spread &made = spreads[action.instruction.result];
   auto run = [&]<typename T>(T) {
     for (int64_t batch = 0; batch < shape.batches; ++batch) {
       std::vector<std::vector<T>> values;
-      runtime::MatrixCall call{
-          function, sizeof(T) == 4 ? UPD_F32 : UPD_F64, shape.rows, shape.columns, {}, nullptr,
-          nullptr};
+      runtime::MatrixCall call{function,
+                               sizeof(T) == 4 ? UPD_F32 : UPD_F64,
+                               shape.rows,
+                               shape.columns,
+                               tensor.shape.chosen,
+                               {},
+                               nullptr,
+                               nullptr};
       for (const Spread &operand : operands) {
         const auto perBatch = static_cast<int64_t>(operand.size()) / shape.batches;
         std::vector<T> &of = values.emplace_back();

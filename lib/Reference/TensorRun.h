@@ -16,7 +16,8 @@ namespace updraft::reference {
 
 class TensorRun {
 public:
-  /// `tensor` must outlive the run. `groupSize` is the number of elements of all tensors.
+  /// The buffers of `tensor` must outlive the run. `groupSize` is the number of elements of all
+  /// tensors.
   TensorRun(const GroupFacts &facts, const TensorStep &tensor, int64_t groupSize);
 
   /// A reduction over the group at which the run has paused.
@@ -68,9 +69,9 @@ private:
   const Register &at(uint32_t index, Place place) const;
 
   const GroupFacts &facts;
-  const TensorStep &tensor;
   const Program &program;
-  const Blocks blocks; // of streams with blocks
+  const TensorStep tensor; // with the number of chosen rows or columns
+  const Blocks blocks;     // of streams with blocks
   /// Scalars, and values computed for the current place.
   std::vector<Register> registers;
   /// By register; empty for scalars and elements.

@@ -10,7 +10,7 @@ from .kl_shampoo import KLShampoo
 from .layerwise import LAMB, LARS, NovoGrad
 from .moments import MARS, AdaBelief, Adan, AdEMAMix, QHAdam, Sophia, Yogi
 from .momentum import QHM, Lion, Signum
-from .muon import AdaMuon, Muon, NorMuon, PolarGrad, Scion
+from .muon import AdaMuon, Dion2, Muon, NorMuon, PolarGrad, Scion
 from .prodigy import Prodigy
 from .proximal import FTRL
 from .psgd_pro import PSGDPro
@@ -29,6 +29,7 @@ OPTIMIZERS = {
     "ademamix": AdEMAMix,
     "adopt": ADOPT,
     "came": CAME,
+    "dion2": Dion2,
     "ftrl": FTRL,
     "gpa_adamw": GPAAdamW,
     "grams": Grams,

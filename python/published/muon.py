@@ -213,6 +213,46 @@ class AdaMuon(
         return p * (1 - h.lr * h.weight_decay) - step
 
 
+class Dion2(
+    Published,
+    lr=0.01,
+    fraction=0.25,
+    ef_decay=0.95,
+    weight_decay=0.01,
+    epsilon=1e-8,
+    adjust_lr="spectral_norm",
+    ns_set="polar_express",
+    ns_steps=None,
+    maximize=False,
+):
+    """Ahn, Amsel and Langford (arXiv 2512.16928), as in Dion: rows of the shorter side."""
+
+    def update(self, p, g, state, h, t):
+        b = state.get("b", torch.zeros_like(g)) + g
+        rows, columns = sides(p)
+        if p.dim() < 2:
+            state["b"] = h.ef_decay * b
+            step = orthogonal(b, h.ns_set, h.ns_steps, h.epsilon)
+        else:
+            side = -2 if rows <= columns else -1
+            sums = b.abs().sum(dim=-3 - side)
+            count = max(1, math.ceil(h.fraction * sums.shape[-1]))
+            places = sums.sort(dim=-1, descending=True, stable=True).indices[..., :count]
+            places = places.unsqueeze(-3 - side).expand(
+                *p.shape[:-2], *((count, columns) if side == -2 else (rows, count))
+            )
+            chosen = b.gather(side, places)
+            state["b"] = b.scatter(side, places, h.ef_decay * chosen)
+            o = orthogonal(chosen, h.ns_set, h.ns_steps, h.epsilon)
+            step = torch.zeros_like(b).scatter(side, places, o)
+        ratio = {
+            "spectral_norm": math.sqrt(rows / columns),
+            "rms_norm": 0.2 * math.sqrt(max(rows, columns)),
+            "none": 1,
+        }[h.adjust_lr]
+        return p * (1 - h.lr * h.weight_decay) - h.lr * ratio * step
+
+
 class PolarGrad(
     Published,
     lr=3e-4,

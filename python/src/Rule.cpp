@@ -131,6 +131,10 @@ static const char *extentName(upd_extent extent) {
     return "rows_by_rows";
   case UPD_EXTENT_COLUMNS_BY_COLUMNS:
     return "columns_by_columns";
+  case UPD_EXTENT_CHOSEN_BY_COLUMNS: // no state is over these
+  case UPD_EXTENT_ROWS_BY_CHOSEN:
+  case UPD_EXTENT_CHOSEN_BY_CHOSEN:
+    break;
   }
   return "unknown";
 }

@@ -5,7 +5,7 @@ import pytest
 
 import updraft
 
-NAMES = ["Muon", "NorMuon", "AdaMuon", "Scion", "PolarGrad"]
+NAMES = ["Muon", "NorMuon", "AdaMuon", "Scion", "PolarGrad", "Dion2"]
 
 
 def draw(seed, *shape):
@@ -65,7 +65,7 @@ def test_a_batch_is_its_matrices(name):
 def test_the_size_of_gradients_does_not_matter(name, scale):
     """A norm of a matrix has the range of f32, its square too."""
     param = draw(7, 5, 8)
-    options = {"defaults": {"epsilon" if name == "NorMuon" else "eps": 0}}
+    options = {"defaults": {"epsilon" if name in ("NorMuon", "Dion2") else "eps": 0}}
     usual, _ = stepped(name, param, [draw(8, 5, 8)], **options)
     scaled, _ = stepped(name, param, [draw(8, 5, 8) * numpy.float32(scale)], **options)
     numpy.testing.assert_allclose(scaled, usual, rtol=1e-5, atol=1e-6)

@@ -86,7 +86,7 @@ class Pair:
 
 
 #: Rules with functions of matrices, for which there is no code for GPUs.
-ON_CPU = ["KLShampoo", "PSGDPro", "SOAP", "Shampoo"]
+ON_CPU = ["Dion2", "KLShampoo", "PSGDPro", "SOAP", "Shampoo"]
 
 CLASSES = sorted(
     name

@@ -1,4 +1,4 @@
-"""SOAP, Shampoo, KL-Shampoo and PSGD-PRO against transcriptions of their authors' code, in double.
+"""Rules with functions of matrices against transcriptions of their authors' code, in double.
 
 Two choices are free, and the transcription takes those of the rule: the eigenvectors of eigenvalues
 that are equal, such as the zeros of a first gradient that isn't square, and random numbers.
@@ -19,11 +19,18 @@ TOLERANCE = 1e-10  # of a parameter, at its scale
 DOUBLE = {"param": "f64", "grad": "f64", "state": "f64"}
 # Wide, tall, square, batches of these, and vectors. A few gradients have full rank together: the QR
 # factor of a matrix that hasn't is not unique.
-SHAPES = [(5, 8), (8, 5), (6, 6), (16, 13), (2, 4, 5), (2, 2, 3, 2), (1, 2), (19,), ()]
+SHAPES = [(5, 8), (8, 5), (6, 6), (16, 13), (2, 4, 5), (2, 2, 3, 2), (1, 2), (100, 101), (19,), ()]
 
 REFRESHES = [{"precondition_frequency": every} for every in (1, 3, 10)]
 NEWTON = {"root_inverse": "coupled_newton", "epsilon": 1e-4}
 OPTIONS = {
+    "dion2": [
+        {},
+        {"fraction": 1.0, "lr": 0.05, "ns_set": "simple"},
+        {"fraction": 0.5, "adjust_lr": "rms_norm", "ef_decay": 0.5, "maximize": True},
+        # 0.07 * 100 is more than 7 in double.
+        {"fraction": 0.07, "adjust_lr": "none", "ns_set": "cans", "ns_steps": 3},
+    ],
     "kl_shampoo": [
         *({"lr": 0.1} | options for options in REFRESHES),
         {"lr": 0.1, "beta1": 0.8, "beta2": 0.5, "shampoo_beta": 0.8, "maximize": True},
@@ -110,7 +117,7 @@ def test_rules_are_the_published_algorithms(rule, options, scale_of_gradients):
     compiled = updraft.compile_file(RULES / f"{rule}.upd", defaults=options, storage=DOUBLE)
     optimizer = updraft.ArrayOptimizer(compiled, ours)
     choices = Choices(optimizer, theirs, ours)
-    free = {} if rule == "shampoo" else {"choose": choices}
+    free = {} if rule in ("dion2", "shampoo") else {"choose": choices}
     reference = OPTIMIZERS[rule](theirs, **options, **free)
     closeness = Closeness(theirs, ours)
     for step in range(1, STEPS + 1):

@@ -19,7 +19,6 @@ OF_LISTS = {
     "converging_coefficients",
     "coupled_newton_root",
     "deepseek_v4",
-    "gram_newton_schulz",
     "height",
     "inverse_fourth_root",
     "is_newton_schulz_set",
@@ -44,11 +43,22 @@ def _definite(x):
     return x @ x.T + lang.identity(x)
 
 
+def _of_chosen_rows(x):
+    places = lang.largest(lang.row_sum(x), 0.5)
+    return lang.gather_rows(x, places), places
+
+
+def _of_chosen_columns(x):
+    places = lang.largest(lang.column_sum(x), 0.5)
+    return lang.gather_columns(x, places), places
+
+
 # Functions with results of other shapes, and with other arguments, in products of the parameter's
 # shape.
 PRODUCTS = {
     "almost_orthogonal": lambda x: lang.almost_orthogonal(x, 1e-7),
     "newton_schulz": lambda x: lang.newton_schulz(x / 8, [(1.5, -0.5, 0), (2, -1.5, 0.5)]),
+    "gram_newton_schulz": lambda x: lang.gram_newton_schulz(x / 8, [(1.5, -0.5, 0)]),
     "newton_schulz_coefficients": lambda x: lang.newton_schulz(
         x / 8, lang.newton_schulz_coefficients("cans", 3)
     ),
@@ -63,6 +73,11 @@ PRODUCTS = {
     "scale_columns": lambda x: lang.scale_columns(x, lang.column_sum(x)),
     "solve_lower": lambda x: lang.solve_lower(_definite(x), x),
     "solve_upper": lambda x: lang.solve_upper(_definite(x), x),
+    "largest": lambda x: lang.largest(lang.row_sum(x), 0.5) * x,
+    "gather_columns": lambda x: _of_chosen_columns(x)[0] @ _of_chosen_columns(x)[0].T @ x,
+    "gather_rows": lambda x: x @ _of_chosen_rows(x)[0].T @ _of_chosen_rows(x)[0],
+    "scatter_columns": lambda x: lang.scatter_columns(*_of_chosen_columns(x)),
+    "scatter_rows": lambda x: lang.scatter_rows(*_of_chosen_rows(x)),
     "sort_columns": lambda x: lang.sort_columns(x, lang.column_sum(x)),
     "sort_rows": lambda x: lang.sort_rows(x, lang.row_sum(x)),
     "coarse_newton_schulz": lambda x: lang.coarse_newton_schulz(x / 8, [(1.5, -0.5, 0)]),

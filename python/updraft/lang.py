@@ -473,11 +473,45 @@ def sort_columns(x: Operand, keys: Operand) -> Value:
     return _call("sort_columns", x, keys)
 
 
+def largest(x: Operand, fraction: Operand) -> Value:
+    """Places for `gather_rows` and such: 1 for the largest of a value per row or column, else 0.
+
+    As many are chosen as `fraction`, a number from 0 to 1, of the shorter side of the matrix,
+    rounded up. The earlier ones of equal values are chosen; NaN comes last.
+    """
+    return _call("largest", x, fraction)
+
+
+def gather_rows(x: Operand, places: Operand) -> Value:
+    """The rows of a matrix that `largest` has chosen, in their order."""
+    return _call("gather_rows", x, places)
+
+
+def gather_columns(x: Operand, places: Operand) -> Value:
+    """The columns of a matrix that `largest` has chosen, in their order."""
+    return _call("gather_columns", x, places)
+
+
+def scatter_rows(x: Operand, places: Operand) -> Value:
+    """A matrix with the rows of `x` where `largest` has chosen rows, and 0 elsewhere."""
+    return _call("scatter_rows", x, places)
+
+
+def scatter_columns(x: Operand, places: Operand) -> Value:
+    """A matrix with the columns of `x` where `largest` has chosen columns, and 0 elsewhere."""
+    return _call("scatter_columns", x, places)
+
+
 def newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
     """The orthogonal factor of a matrix whose singular values are at most 1, by an iteration with
     three coefficients in each step: `a x + b (x x.T) x + c (x x.T)^2 x`.
     """
     return _call("newton_schulz", x, _list_of_triples(coefficients))
+
+
+def gram_newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
+    """`newton_schulz` of a matrix that has no more rows than columns, as chosen rows have."""
+    return _call("gram_newton_schulz", x, _list_of_triples(coefficients))
 
 
 def coarse_newton_schulz(x: Operand, coefficients: Coefficients) -> Value:

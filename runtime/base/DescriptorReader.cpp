@@ -7,6 +7,7 @@
 #include "runtime/base/RuleChecks.h"
 #include "runtime/base/Utf8.h"
 
+#include <bit>
 #include <fmt/format.h>
 
 using namespace updraft::runtime;
@@ -105,7 +106,7 @@ upd_dtype DescriptorReader::dtype(upd_dtype value, const char *what) {
 }
 
 Extent DescriptorReader::extent(upd_extent value, const char *what) {
-  return static_cast<Extent>(this->value(uint32_t(value), UPD_EXTENT_COLUMNS_BY_COLUMNS, what));
+  return static_cast<Extent>(this->value(uint32_t(value), UPD_EXTENT_CHOSEN_BY_CHOSEN, what));
 }
 
 TensorClass DescriptorReader::tensors(upd_tensors value, const char *what) {
@@ -162,10 +163,10 @@ void DescriptorReader::addProduct(const upd_stage_record &record, PlanInterface 
 
 void DescriptorReader::addCall(const upd_stage_record &record, PlanInterface &plan) {
   const auto function = static_cast<MatrixFunction>(
-      value(uint32_t(record.function), UPD_FUNCTION_TRANSPOSE, "function of a call"));
+      value(uint32_t(record.function), UPD_FUNCTION_SCATTER_COLUMNS, "function of a call"));
   const std::vector<uint32_t> reads = indices(record.reads, "`reads` of a call");
   const std::vector<uint32_t> makes = indices(record.makes, "`makes` of a call");
-  const size_t operands = isSolver(function) || isSort(function) ? 2 : 1;
+  const size_t operands = isSolver(function) || takesKeys(function) ? 2 : 1;
   if (reads.size() != operands || makes.size() != 1 ||
       (record.flags | record.writes.count | record.reductions.count | uint32_t(record.loop)) != 0)
     return fail(fmt::format("a call of `{}` has other members than its operands and a result",
@@ -225,6 +226,7 @@ PlanInterface DescriptorReader::plan(const upd_plan_record &record) {
   plan.usesRandom = (flags & UPD_PLAN_RANDOM) != 0;
   if ((flags & AllMatrices) != 0)
     plan.shapes = flags & AllMatrices;
+  plan.chosen = std::bit_cast<double>(uint64_t(record.chosen[1]) << 32 | record.chosen[0]);
   each<upd_stream_record>(UPD_SECTION_STREAM, record.streams, "`streams` of a plan",
                           [&](const upd_stream_record &stream) { addStream(stream, plan); });
   plan.scalarStates = indices(record.scalars, "`scalars` of a plan");

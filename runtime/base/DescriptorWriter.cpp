@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <span>
 #include <type_traits>
 
@@ -94,6 +95,9 @@ void DescriptorWriter::addPlan(const PlanInterface &plan) {
   record.flags =
       (plan.usesRandom ? UPD_PLAN_RANDOM : 0) | (plan.shapes == AllMatrices ? 0 : plan.shapes);
   record.row_scalars = plan.rowScalars;
+  const auto chosen = std::bit_cast<uint64_t>(plan.chosen);
+  record.chosen[0] = static_cast<uint32_t>(chosen);
+  record.chosen[1] = static_cast<uint32_t>(chosen >> 32);
   record.streams = {sections[UPD_SECTION_STREAM].count, static_cast<uint32_t>(plan.streams.size())};
   for (uint32_t i = 0; i < plan.streams.size(); ++i)
     add(UPD_SECTION_STREAM, streamOf(plan, i));

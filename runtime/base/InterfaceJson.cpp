@@ -184,6 +184,8 @@ ordered_json jsonOf(const RuleInterface &rule, const PlanInterface &plan) {
         shapes.push_back(name);
     object.add("shapes", std::move(shapes));
   }
+  if (plan.chosen != 0)
+    object.add("chosen", ordered_json(plan.chosen));
   return object.add("prefix", plan.prefix)
       .add("row_scalars", plan.rowScalars)
       .add("random", plan.usesRandom)

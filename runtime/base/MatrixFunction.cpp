@@ -24,6 +24,16 @@ const char *updraft::runtime::nameOf(MatrixFunction function) {
     return "sort_columns";
   case MatrixFunction::Transpose:
     return "transpose";
+  case MatrixFunction::Largest:
+    return "largest";
+  case MatrixFunction::GatherRows:
+    return "gather_rows";
+  case MatrixFunction::GatherColumns:
+    return "gather_columns";
+  case MatrixFunction::ScatterRows:
+    return "scatter_rows";
+  case MatrixFunction::ScatterColumns:
+    return "scatter_columns";
   }
   return "";
 }

@@ -19,7 +19,12 @@ enum class MatrixFunction : uint8_t {
   SolveUpper = UPD_FUNCTION_SOLVE_UPPER,
   SortRows = UPD_FUNCTION_SORT_ROWS,
   SortColumns = UPD_FUNCTION_SORT_COLUMNS,
-  Transpose = UPD_FUNCTION_TRANSPOSE
+  Transpose = UPD_FUNCTION_TRANSPOSE,
+  Largest = UPD_FUNCTION_LARGEST,
+  GatherRows = UPD_FUNCTION_GATHER_ROWS,
+  GatherColumns = UPD_FUNCTION_GATHER_COLUMNS,
+  ScatterRows = UPD_FUNCTION_SCATTER_ROWS,
+  ScatterColumns = UPD_FUNCTION_SCATTER_COLUMNS
 };
 
 /// The name in the language, the dialect and errors: "sort_rows".
@@ -31,6 +36,33 @@ inline bool isSolver(MatrixFunction function) {
 
 inline bool isSort(MatrixFunction function) {
   return function == MatrixFunction::SortRows || function == MatrixFunction::SortColumns;
+}
+
+inline bool isGather(MatrixFunction function) {
+  return function == MatrixFunction::GatherRows || function == MatrixFunction::GatherColumns;
+}
+
+inline bool isScatter(MatrixFunction function) {
+  return function == MatrixFunction::ScatterRows || function == MatrixFunction::ScatterColumns;
+}
+
+/// Whether the function sorts or chooses rows, not columns.
+inline bool isOfRows(MatrixFunction function) {
+  return function == MatrixFunction::SortRows || function == MatrixFunction::GatherRows ||
+         function == MatrixFunction::ScatterRows;
+}
+
+/// Whether the second operand has a value for each row or column.
+inline bool takesKeys(MatrixFunction function) {
+  return isSort(function) || isGather(function) || isScatter(function);
+}
+
+/// Whether only a plan that chooses rows or columns has the function.
+inline bool usesChosen(MatrixFunction function) { return function >= MatrixFunction::Largest; }
+
+/// The operand that has the rows and columns of a call, or -1 for the result.
+inline int shapedBy(MatrixFunction function) {
+  return isSolver(function) ? 1 : isScatter(function) ? -1 : 0;
 }
 
 /// Whether LAPACK computes the function.

@@ -17,6 +17,12 @@ static std::string textOf(Extent over) {
     return "rows x rows";
   if (over == Extent::ColumnsByColumns)
     return "columns x columns";
+  if (over == Extent::ChosenByColumns)
+    return "chosen rows x columns";
+  if (over == Extent::RowsByChosen)
+    return "rows x chosen columns";
+  if (over == Extent::ChosenByChosen)
+    return "chosen x chosen";
   return fmt::format("{} {}", over == Extent::Element ? "an" : "a", nameOf(over));
 }
 
@@ -24,8 +30,8 @@ static std::string textOf(Extent over) {
 /// is over them itself.
 static bool isOfMatrix(Extent over, Extent matrix) {
   return over == matrix || over == Extent::Batch ||
-         (over == Extent::Row && matrix != Extent::ColumnsByColumns) ||
-         (over == Extent::Column && matrix != Extent::RowsByRows);
+         (over == Extent::Row && sidesOf(matrix).down == Side::Rows) ||
+         (over == Extent::Column && sidesOf(matrix).along == Side::Columns);
 }
 
 static const char *loopOf(const SweepInterface &sweep) {
@@ -43,6 +49,8 @@ public:
       fail("a plan has no prefix");
     if (plan.rowScalars < 1 || plan.rowScalars > maxRowScalars)
       fail(fmt::format("a row has {} scalars, expected 1 to {}", plan.rowScalars, maxRowScalars));
+    if (!(plan.chosen >= 0 && plan.chosen <= 1))
+      fail(fmt::format("a plan chooses {} of the rows or columns, expected 0 to 1", plan.chosen));
     checkStreams();
     for (const SweepInterface &sweep : plan.sweeps)
       if (problem.empty()) // streams and their numbers are valid
@@ -191,13 +199,9 @@ private:
           textOf(reduction.over), reduction.into));
   }
 
-  /// A matrix as it is multiplied: what its rows and columns are.
-  struct Sides {
-    bool rows, columns; // whether as many as the parameter's rows, else as its columns
-  };
-
-  /// Returns the sides of an operand or a result, which must be a matrix of the compute type.
-  Sides sidesOf(uint32_t index, bool transposed, const char *what) {
+  /// Returns the sides of a matrix as it is multiplied: of an operand or a result, which must be a
+  /// matrix of the compute type.
+  Sides sidesOfFactor(uint32_t index, bool transposed, const char *what) {
     if (index >= plan.streams.size()) {
       fail(fmt::format("{} of a product is stream {} of {}", what, index, plan.streams.size()));
       return {};
@@ -206,14 +210,14 @@ private:
     if (!isMatrix(stream.over) || stream.dtype != rule.compute)
       fail(fmt::format("{} of a product is of `{}` over {}, expected a matrix of `{}`", what,
                        nameOf(stream.dtype), textOf(stream.over), nameOf(rule.compute)));
-    const Sides sides{stream.over != Extent::ColumnsByColumns, stream.over == Extent::RowsByRows};
-    return transposed ? Sides{sides.columns, sides.rows} : sides;
+    const Sides sides = sidesOf(stream.over);
+    return transposed ? Sides{sides.along, sides.down} : sides;
   }
 
   void checkProduct(const ProductInterface &product) {
-    const Sides lhs = sidesOf(product.lhs, product.lhsTransposed, "the left operand");
-    const Sides rhs = sidesOf(product.rhs, product.rhsTransposed, "the right operand");
-    const Sides result = sidesOf(product.result, false, "the result");
+    const Sides lhs = sidesOfFactor(product.lhs, product.lhsTransposed, "the left operand");
+    const Sides rhs = sidesOfFactor(product.rhs, product.rhsTransposed, "the right operand");
+    const Sides result = sidesOfFactor(product.result, false, "the result");
     if (!problem.empty())
       return;
     if (plan.streams[product.result].kind != Kind::Temporary || product.result == product.lhs ||
@@ -221,12 +225,12 @@ private:
       fail(fmt::format("the result of a product is stream {}, expected a temporary that is no "
                        "operand",
                        product.result));
-    if (lhs.columns != rhs.rows || lhs.rows != result.rows || rhs.columns != result.columns)
+    if (lhs.along != rhs.down || lhs.down != result.down || rhs.along != result.along)
       fail(fmt::format("the streams {} and {} have no product over {}", product.lhs, product.rhs,
                        textOf(plan.streams[product.result].over)));
     if (product.coarse && rule.compute != UPD_F32)
       fail(fmt::format("a coarse product of `{}`, expected `f32`", nameOf(rule.compute)));
-    if (product.symmetric && result.rows != result.columns)
+    if (product.symmetric && result.down != result.along)
       fail(fmt::format("the result of a symmetric product is over {}",
                        textOf(plan.streams[product.result].over)));
   }
@@ -250,18 +254,33 @@ private:
     const Extent result = operandOf(call, call.result);
     if (!problem.empty())
       return;
-    const bool isOfRows = matrix == Extent::RowsByRows;
+    const bool isByRows = matrix == Extent::RowsByRows;
     bool fits = isSquare(matrix);
     Extent expected = matrix;
-    if (isSort(call.function)) {
+    if (usesChosen(call.function)) {
+      const bool ofRows = isOfRows(call.function);
+      const Extent chosen = ofRows ? Extent::ChosenByColumns : Extent::RowsByChosen;
+      const bool gathers = isGather(call.function);
+      if (call.function == MatrixFunction::Largest) {
+        fits = matrix == Extent::Row || matrix == Extent::Column;
+      } else {
+        fits = matrix == (gathers ? Extent::Element : chosen) &&
+               other == (ofRows ? Extent::Row : Extent::Column);
+        expected = gathers ? chosen : Extent::Element;
+      }
+      if (plan.chosen == 0)
+        fail(fmt::format("a call of `{}` is in a plan that chooses no rows or columns",
+                         nameOf(call.function)));
+    } else if (isSort(call.function)) {
       const bool byRow =
-          matrix == Extent::Element ? call.function == MatrixFunction::SortRows : isOfRows;
-      fits = isMatrix(matrix) && other == (byRow ? Extent::Row : Extent::Column);
+          matrix == Extent::Element ? call.function == MatrixFunction::SortRows : isByRows;
+      fits = (matrix == Extent::Element || isSquare(matrix)) &&
+             other == (byRow ? Extent::Row : Extent::Column);
     } else if (isSolver(call.function)) {
-      fits = fits && (other == matrix || (isOfRows && other == Extent::Element));
+      fits = fits && isMatrix(other) && sidesOf(other).down == sidesOf(matrix).down;
       expected = other;
     } else if (call.function == MatrixFunction::Eigenvalues) {
-      expected = isOfRows ? Extent::Row : Extent::Column;
+      expected = isByRows ? Extent::Row : Extent::Column;
     }
     if (!fits || result != expected)
       fail(fmt::format("a call of `{}` takes {}{} and makes {}", nameOf(call.function),

@@ -3,6 +3,7 @@
 #include "runtime/base/PlanInterface.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace updraft::runtime;
 
@@ -24,8 +25,35 @@ const char *updraft::runtime::nameOf(Extent over) {
     return "rows_by_rows";
   case Extent::ColumnsByColumns:
     return "columns_by_columns";
+  case Extent::ChosenByColumns:
+    return "chosen_by_columns";
+  case Extent::RowsByChosen:
+    return "rows_by_chosen";
+  case Extent::ChosenByChosen:
+    return "chosen_by_chosen";
   }
   return "";
+}
+
+Sides updraft::runtime::sidesOf(Extent matrices) {
+  switch (matrices) {
+  case Extent::RowsByRows:
+    return {Side::Rows, Side::Rows};
+  case Extent::ColumnsByColumns:
+    return {Side::Columns, Side::Columns};
+  case Extent::ChosenByColumns:
+    return {Side::Chosen, Side::Columns};
+  case Extent::RowsByChosen:
+    return {Side::Rows, Side::Chosen};
+  case Extent::ChosenByChosen:
+    return {Side::Chosen, Side::Chosen};
+  default:
+    return {Side::Rows, Side::Columns};
+  }
+}
+
+int64_t PlanInterface::chosenOf(int64_t rows, int64_t columns) const {
+  return static_cast<int64_t>(std::ceil(chosen * static_cast<double>(std::min(rows, columns))));
 }
 
 size_t SweepInterface::scalarReductions() const {

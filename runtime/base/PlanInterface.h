@@ -25,7 +25,10 @@ enum class Extent : uint8_t {
   Column = UPD_EXTENT_COLUMN,
   Element = UPD_EXTENT_ELEMENT,
   RowsByRows = UPD_EXTENT_ROWS_BY_ROWS,
-  ColumnsByColumns = UPD_EXTENT_COLUMNS_BY_COLUMNS
+  ColumnsByColumns = UPD_EXTENT_COLUMNS_BY_COLUMNS,
+  ChosenByColumns = UPD_EXTENT_CHOSEN_BY_COLUMNS,
+  RowsByChosen = UPD_EXTENT_ROWS_BY_CHOSEN,
+  ChosenByChosen = UPD_EXTENT_CHOSEN_BY_CHOSEN
 };
 
 /// The word of the extent in the language: "element".
@@ -35,7 +38,20 @@ const char *nameOf(Extent over);
 inline bool isMatrix(Extent over) { return over >= Extent::Element; }
 
 /// Whether a tensor of matrices has square matrices of values over the extent.
-inline bool isSquare(Extent over) { return over > Extent::Element; }
+inline bool isSquare(Extent over) {
+  return over == Extent::RowsByRows || over == Extent::ColumnsByColumns;
+}
+
+/// A side of a matrix: the parameter's rows or columns, or the chosen ones of these.
+enum class Side : uint8_t { Rows, Columns, Chosen };
+
+struct Sides {
+  Side down, along;
+  bool operator==(const Sides &) const = default;
+};
+
+/// The sides of the matrices over an extent.
+Sides sidesOf(Extent matrices);
 
 inline bool isScalar(Extent over) { return over == Extent::Group || over == Extent::Tensor; }
 
@@ -154,6 +170,7 @@ struct StageInterface {
 struct PlanInterface {
   TensorClass tensors = TensorClass::Any;
   uint32_t shapes = AllMatrices; // of matrices
+  double chosen = 0;             // the part of the shorter side that is chosen, or 0
   std::string prefix;            // prefix of the names of the functions
   uint32_t rowScalars = 1;       // in the compute type, including the skip flag
   bool usesRandom = false;
@@ -179,6 +196,8 @@ struct PlanInterface {
     return tensors == TensorClass::Any ||
            (tensors == tensor && (tensor != TensorClass::Matrix || (shapes & shape) != 0));
   }
+  /// The number of rows or columns that the plan chooses of a matrix.
+  int64_t chosenOf(int64_t rows, int64_t columns) const;
   /// Whether the plan has products or calls, which read whole matrices.
   bool hasWholeMatrices() const { return !products.empty() || !calls.empty(); }
   /// Whether the plan has a call that needs LAPACK.

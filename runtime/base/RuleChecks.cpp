@@ -35,6 +35,8 @@ static bool hasPlanPerTensor(const std::vector<PlanInterface> &plans) {
 static std::string problemOf(const StateInterface &state) {
   if (state.over == Extent::Batch)
     return fmt::format("state `{}` is over a batch", state.name);
+  if (isMatrix(state.over) && state.over != Extent::Element && !isSquare(state.over))
+    return fmt::format("state `{}` is over chosen rows or columns", state.name);
   if (isBlocked(state.dtype) && state.over != Extent::Element)
     return fmt::format("state `{}` has blocks, but is not over elements", state.name);
   return {};

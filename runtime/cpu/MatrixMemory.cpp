@@ -11,6 +11,16 @@
 
 using namespace updraft::runtime;
 
+TensorShape updraft::runtime::shapeOf(const PlanInterface &plan, const CallInterface &call,
+                                      const TensorShape &tensor) {
+  const int operand = shapedBy(call.function);
+  const uint32_t shaped = operand < 0 ? call.result : call.operands[static_cast<size_t>(operand)];
+  const Extent over = plan.streams[shaped].over;
+  if (call.function == MatrixFunction::Largest)
+    return {tensor.batches, over == Extent::Row ? tensor.rows : tensor.columns, 1};
+  return tensor.of(over);
+}
+
 size_t MatrixMemory::bytesOf(uint32_t stream, const TensorShape &shape) const {
   const auto [kind, dtype, over, state, scales] = plan.streams[stream];
   const size_t bytes = static_cast<size_t>(shape.count(over)) * sizeOf(dtype);
@@ -37,7 +47,7 @@ static void grow(StateArena &arena, size_t bytes) {
 size_t MatrixMemory::workspaceOf(const TensorShape &shape) const {
   size_t bytes = 0;
   for (const CallInterface &call : plan.calls) {
-    const TensorShape matrix = shape.of(plan.streams[call.operands[0]].over);
+    const TensorShape matrix = shapeOf(plan, call, shape);
     bytes = std::max(bytes, runtime::workspaceOf(call.function, matrix.rows, matrix.columns));
   }
   return StateArena::aligned(bytes);

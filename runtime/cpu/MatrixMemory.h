@@ -13,6 +13,10 @@
 
 namespace updraft::runtime {
 
+/// The rows and columns of a call for a tensor, as in MatrixCall.
+TensorShape shapeOf(const PlanInterface &plan, const CallInterface &call,
+                    const TensorShape &tensor);
+
 /// The matrices of one tensor at a time, and for some threads the packed operands of products and
 /// the workspace of calls.
 class MatrixMemory {

@@ -61,12 +61,10 @@ void PlanRun::runCall(const CallInterface &call, size_t position, int64_t batch,
     return static_cast<char *>(this->stream(position, stream)) +
            static_cast<size_t>(batch * perBatch) * sizeOf(dtype);
   };
-  // The result of a solver has the shape of the second operand.
-  const uint32_t shaped = call.operands[isSolver(call.function) ? 1 : 0];
-  const TensorShape shape = shapes[position].of(plan.streams[shaped].over);
-  MatrixCall matrix{call.function, plan.streams[call.result].dtype, shape.rows,
-                    shape.columns, {at(call.operands[0]), nullptr}, at(call.result),
-                    workspace};
+  const TensorShape shape = shapeOf(plan, call, shapes[position]);
+  MatrixCall matrix{
+      call.function,           plan.streams[call.result].dtype, shape.rows,      shape.columns,
+      shapes[position].chosen, {at(call.operands[0]), nullptr}, at(call.result), workspace};
   if (call.operands.size() == 2)
     matrix.operands[1] = at(call.operands[1]);
   runtime::run(matrix, lapack);
@@ -74,7 +72,7 @@ void PlanRun::runCall(const CallInterface &call, size_t position, int64_t batch,
 
 /// Returns about as many fused multiply-adds as take the time of a call of one tensor.
 int64_t PlanRun::operationsOf(const CallInterface &call, size_t position) const {
-  const TensorShape shape = shapes[position].of(plan.streams[call.operands[0]].over);
+  const TensorShape shape = shapeOf(plan, call, shapes[position]);
   if (!needsLapack(call.function))
     return shape.elements();
   const bool isOfEigenvalues =

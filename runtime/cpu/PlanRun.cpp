@@ -59,7 +59,9 @@ void PlanRun::clear() {
   windows.clear();
 }
 
-uint32_t PlanRun::add(uint32_t param, const TensorShape &shape, const PrologueRows::Key &key) {
+uint32_t PlanRun::add(uint32_t param, const TensorShape &ofTensor, const PrologueRows::Key &key) {
+  TensorShape shape = ofTensor;
+  shape.chosen = plan.chosenOf(shape.rows, shape.columns);
   const auto position = static_cast<uint32_t>(list.size());
   list.push_back({param, prologueRows.add(param, key, shape)});
   shapes.push_back(shape);

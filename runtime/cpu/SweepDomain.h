@@ -29,13 +29,14 @@ public:
   /// A kind, and the matrices that its elements or blocks are of.
   struct Key {
     Kind kind = Kind::Elements;
-    Extent matrices = Extent::Element; // or square matrices
+    Extent matrices = Extent::Element; // or other matrices
     auto operator<=>(const Key &) const = default;
   };
   static Key keyOf(const SweepInterface &sweep);
   /// The matrices that sweeps run over, and that have sites of their own.
-  static constexpr Extent siteMatrices[] = {Extent::Element, Extent::RowsByRows,
-                                            Extent::ColumnsByColumns};
+  static constexpr Extent siteMatrices[] = {Extent::Element,          Extent::RowsByRows,
+                                            Extent::ColumnsByColumns, Extent::ChosenByColumns,
+                                            Extent::RowsByChosen,     Extent::ChosenByChosen};
   /// The position of the matrices of a key among these.
   static size_t siteIndexOf(Extent matrices);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <span>
 
 using namespace updraft::runtime;
@@ -82,6 +83,14 @@ public:
       return sort();
     case MatrixFunction::Transpose:
       return transpose(first, result, call.rows, call.columns);
+    case MatrixFunction::Largest:
+      return largest();
+    case MatrixFunction::GatherRows:
+    case MatrixFunction::GatherColumns:
+      return gather();
+    case MatrixFunction::ScatterRows:
+    case MatrixFunction::ScatterColumns:
+      return scatter();
     }
   }
 
@@ -191,26 +200,81 @@ private:
                          1, 1, 1);
   }
 
+  /// Orders values descending, then by position. NaN comes last.
+  static auto before(const T *values) {
+    return [values](int32_t a, int32_t b) {
+      const bool isNumberA = !std::isnan(values[a]), isNumberB = !std::isnan(values[b]);
+      if (isNumberA != isNumberB)
+        return isNumberA;
+      if (isNumberA && values[a] != values[b])
+        return values[a] > values[b];
+      return a < b;
+    };
+  }
+
+  /// Returns the positions 0, 1, ... of `count` values.
+  int32_t *positions(int64_t count) {
+    const SortArrays arrays(memory, count);
+    std::iota(arrays.order, arrays.order + count, 0);
+    return arrays.order;
+  }
+
+  /// Returns the positions of the largest of `count` values, as many as are chosen, in ascending
+  /// order.
+  std::span<const int32_t> choose(const T *values, int64_t count) {
+    int32_t *order = positions(count);
+    std::nth_element(order, order + call.chosen, order + count, before(values));
+    std::sort(order, order + call.chosen);
+    return {order, static_cast<size_t>(call.chosen)};
+  }
+
+  void largest() {
+    const std::span<const int32_t> places = choose(first, call.rows);
+    std::fill_n(result, call.rows, T(0));
+    for (const int32_t place : places)
+      result[place] = 1;
+  }
+
+  void gather() {
+    if (call.function == MatrixFunction::GatherRows) {
+      T *to = result;
+      for (const int32_t row : choose(second, call.rows))
+        to = std::copy_n(first + row * call.columns, call.columns, to);
+      return;
+    }
+    const std::span<const int32_t> places = choose(second, call.columns);
+    T *to = result;
+    for (int64_t row = 0; row < call.rows; ++row)
+      for (const int32_t column : places)
+        *to++ = first[row * call.columns + column];
+  }
+
+  void scatter() {
+    std::fill_n(result, call.rows * call.columns, T(0));
+    const T *from = first;
+    if (call.function == MatrixFunction::ScatterRows) {
+      for (const int32_t row : choose(second, call.rows)) {
+        std::copy_n(from, call.columns, result + row * call.columns);
+        from += call.columns;
+      }
+      return;
+    }
+    const std::span<const int32_t> places = choose(second, call.columns);
+    for (int64_t row = 0; row < call.rows; ++row)
+      for (const int32_t column : places)
+        result[row * call.columns + column] = *from++;
+  }
+
   void sort() {
     const bool ofRows = call.function == MatrixFunction::SortRows;
     const int64_t count = ofRows ? call.rows : call.columns;
-    const SortArrays arrays(memory, count);
-    for (int64_t i = 0; i < count; ++i)
-      arrays.order[i] = static_cast<int32_t>(i);
-    // Descending, then by position. NaN comes last.
-    std::sort(arrays.order, arrays.order + count, [&](int32_t a, int32_t b) {
-      const bool isNumberA = !std::isnan(second[a]), isNumberB = !std::isnan(second[b]);
-      if (isNumberA != isNumberB)
-        return isNumberA;
-      if (isNumberA && second[a] != second[b])
-        return second[a] > second[b];
-      return a < b;
-    });
+    int32_t *order = positions(count);
+    std::sort(order, order + count, before(second));
     for (int64_t i = 0; i < call.rows; ++i) {
       T *to = result + i * call.columns;
-      const T *from = first + (ofRows ? arrays.order[i] : i) * call.columns;
+      const T *from = first + (ofRows ? order[i] : i) * call.columns;
       for (int64_t j = 0; j < call.columns; ++j)
-        to[j] = from[ofRows ? j : arrays.order[j]];
+        to[j] = from[ofRows ? j : order[j]];
     }
   }
 
@@ -235,6 +299,11 @@ size_t updraft::runtime::workspaceOf(MatrixFunction function, int64_t rows, int6
     break;
   case MatrixFunction::SortRows:
   case MatrixFunction::SortColumns:
+  case MatrixFunction::Largest:
+  case MatrixFunction::GatherRows:
+  case MatrixFunction::GatherColumns:
+  case MatrixFunction::ScatterRows:
+  case MatrixFunction::ScatterColumns:
     SortArrays(memory, std::max(rows, columns));
     break;
   case MatrixFunction::Cholesky:

@@ -13,14 +13,16 @@
 namespace updraft::runtime {
 
 /// A call for one matrix. Matrices are stored by rows, without gaps. The first operand is of
-/// rows x columns, and so is the result of all functions but two: that of `Transpose` is of
+/// rows x columns, and so is the result of most functions. The result of `Transpose` is of
 /// columns x rows, and that of `Eigenvalues` has one value per row. The first operand of the
-/// solvers is square; their second is of rows x columns. The second operand of the sorts has one
-/// value per row or column. Nothing overlaps.
+/// solvers is square; their second is of rows x columns. The second operand of functions that
+/// sort, gather or scatter has one value per row or column. The result of a gather, and the first
+/// operand of a scatter, have `chosen` rows or columns in place of all. `Largest` takes values as a
+/// matrix of one column. Nothing overlaps.
 struct MatrixCall {
   MatrixFunction function;
   upd_dtype dtype; ///< UPD_F32 or UPD_F64, of all operands and the result
-  int64_t rows, columns;
+  int64_t rows, columns, chosen;
   const void *operands[2];
   void *result;
   void *workspace; ///< workspaceOf bytes, aligned to 64

@@ -29,6 +29,9 @@ std::string updraft::runtime::rowsRefusal(const RuleInterface &rule, const PlanI
       case Extent::Element:
       case Extent::RowsByRows:
       case Extent::ColumnsByColumns:
+      case Extent::ChosenByColumns:
+      case Extent::RowsByChosen:
+      case Extent::ChosenByChosen:
         break;
       }
     if (sweep.over == Extent::Column)

@@ -55,7 +55,10 @@ TensorLayout Optimizer::layoutOf(size_t param, size_t state) const {
     return rowSquareLayouts[param];
   case Extent::ColumnsByColumns:
     return columnSquareLayouts[param];
-  case Extent::Batch: // only temporaries are over batches
+  case Extent::ChosenByColumns: // only temporaries are over these and batches
+  case Extent::RowsByChosen:
+  case Extent::ChosenByChosen:
+  case Extent::Batch:
   case Extent::Tensor:
   case Extent::Group:
     break;

@@ -14,6 +14,7 @@ struct TensorShape {
   int64_t batches = 1;
   int64_t rows = 1;
   int64_t columns = 1;
+  int64_t chosen = 0; ///< rows or columns that a plan chooses; 0 outside of plans
 
   static TensorShape of(const TensorLayout &layout) {
     if (layout.rank < 2)
@@ -26,9 +27,13 @@ struct TensorShape {
 
   /// The shape of the matrices of values over `extent`.
   TensorShape of(Extent extent) const {
-    return extent == Extent::RowsByRows         ? TensorShape{batches, rows, rows}
-           : extent == Extent::ColumnsByColumns ? TensorShape{batches, columns, columns}
-                                                : *this;
+    if (!isMatrix(extent))
+      return *this;
+    auto length = [&](Side side) {
+      return side == Side::Rows ? rows : side == Side::Columns ? columns : chosen;
+    };
+    const Sides sides = sidesOf(extent);
+    return {batches, length(sides.down), length(sides.along)};
   }
 
   int64_t elements() const { return batches * rows * columns; }
@@ -54,6 +59,9 @@ struct TensorShape {
       return batches * columns;
     case Extent::RowsByRows:
     case Extent::ColumnsByColumns:
+    case Extent::ChosenByColumns:
+    case Extent::RowsByChosen:
+    case Extent::ChosenByChosen:
       return of(extent).elements();
     case Extent::Tensor:
     case Extent::Group:

@@ -73,3 +73,28 @@ updraft.plan @Conditions compute f32 matrix {
     updraft.store make(%a : f32)
   }
 }
+
+// CHECK-LABEL: updraft.rule @Chosen compute f32 matrix chosen 2.500000e-01 {
+// CHECK:         %[[PLACES:.*]] = updraft.apply largest(%d) : (f32) -> f32
+// CHECK:         %[[ROWS:.*]] = updraft.apply gather_rows(%grad, %[[PLACES]]) : (f32, f32) -> f32
+// CHECK:         %[[COLUMNS:.*]] = updraft.apply gather_columns(%grad, %e) : (f32, f32) -> f32
+// CHECK:         %[[BACK:.*]] = updraft.apply scatter_rows(%{{.*}}, %[[PLACES]]) : (f32, f32) -> f32
+// CHECK:         updraft.apply scatter_columns(%[[COLUMNS]], %e) : (f32, f32) -> f32
+// Scheduled, it is a plan of the same fraction, with temporaries over chosen rows and columns.
+updraft.rule @Chosen compute f32 matrix chosen 0.25 {
+  %zero = arith.constant 0.0 : f64
+  %0 = updraft.param stored f32 : f32
+  %1 = updraft.grad stored f32 : f32
+  %2 = updraft.state "d" over row stored f32 initial %zero : f32
+  %3 = updraft.state "e" over column stored f32 initial %zero : f32
+  %4 = updraft.apply largest(%2) : (f32) -> f32
+  %5 = updraft.apply gather_rows(%1, %4) : (f32, f32) -> f32
+  %6 = updraft.apply gather_columns(%1, %3) : (f32, f32) -> f32
+  %7 = updraft.transpose %5 : f32
+  %8 = updraft.product %5, %7 : f32
+  %9 = updraft.product %8, %5 : f32
+  %10 = updraft.apply scatter_rows(%9, %4) : (f32, f32) -> f32
+  %11 = updraft.apply scatter_columns(%6, %3) : (f32, f32) -> f32
+  %12 = arith.addf %10, %11 : f32
+  updraft.next %12, %2, %3 : f32, f32, f32
+}

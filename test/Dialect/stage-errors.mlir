@@ -3,7 +3,7 @@
 
 // streamtype_c2
 updraft.plan @P compute f32 {
-  // expected-error @+1 {{is over `tensor`, must be over `element`, `row`, `column`, `batch`, `rows_by_rows` or `columns_by_columns`}}
+  // expected-error @+1 {{is over `tensor`, must be over `element`, `row`, `column`, `batch`, `rows_by_rows`, `columns_by_columns`, `chosen_by_columns`, `rows_by_chosen` or `chosen_by_chosen`}}
   %p = updraft.stream "param" : !updraft.stream<f32, tensor>
 }
 
@@ -491,7 +491,7 @@ updraft.plan @P compute f32 matrix {
 
 // streamtype_c2: a transposed matrix
 updraft.plan @P compute f32 matrix {
-  // expected-error @+1 {{is over `transposed`, must be over `element`, `row`, `column`, `batch`, `rows_by_rows` or `columns_by_columns`}}
+  // expected-error @+1 {{is over `transposed`, must be over `element`, `row`, `column`, `batch`, `rows_by_rows`, `columns_by_columns`, `chosen_by_columns`, `rows_by_chosen` or `chosen_by_chosen`}}
   %p = updraft.stream "param" : !updraft.stream<f32, transposed>
 }
 

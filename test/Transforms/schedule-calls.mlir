@@ -125,3 +125,32 @@ updraft.rule @Unused compute f32 matrix {
   %c = updraft.apply cholesky(%l) : (f32) -> f32
   updraft.next %grad, %l : f32, f32
 }
+
+// -----
+
+// Chosen columns: products read their transpose where it is, and sweeps run over their shapes.
+// CHECK-LABEL: updraft.plan @Chosen compute f32 matrix chosen 2.500000e-01 {
+// CHECK:         %[[PLACES:.*]] = updraft.call largest(%d) : (!updraft.stream<f32, column>) -> !updraft.stream<f32, column>
+// CHECK-NEXT:    %[[C:.*]] = updraft.call gather_columns(%grad, %[[PLACES]]) : (!updraft.stream<f32>, !updraft.stream<f32, column>) -> !updraft.stream<f32, rows_by_chosen>
+// CHECK-NEXT:    %[[GRAM:.*]] = updraft.multiply %[[C]] transposed, %[[C]] : <f32, rows_by_chosen>, <f32, rows_by_chosen> -> <f32, chosen_by_chosen>
+// CHECK-NEXT:    %[[MAX:.*]] = updraft.sweep over chosen_by_chosen reads(%[[GRAM]] : !updraft.stream<f32, chosen_by_chosen>) reduces [#updraft.reduction<max over tensor>]
+// CHECK:         %[[K:.*]] = updraft.prologue(%[[MAX]])
+// CHECK:         %[[SCALED:.*]] = updraft.sweep over rows_by_chosen scalars(%[[K]] : f32) reads(%[[C]] : !updraft.stream<f32, rows_by_chosen>) -> !updraft.stream<f32, rows_by_chosen> {
+// CHECK:         %[[BACK:.*]] = updraft.call scatter_columns(%[[SCALED]], %[[PLACES]]) : (!updraft.stream<f32, rows_by_chosen>, !updraft.stream<f32, column>) -> !updraft.stream<f32>
+// CHECK-NEXT:    updraft.sweep reads(%[[BACK]] : !updraft.stream<f32>) writes(%param :
+updraft.rule @Chosen compute f32 matrix chosen 0.25 {
+  %zero = arith.constant 0.0 : f64
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %d = updraft.state "d" over column stored f32 initial %zero : f32
+  %places = updraft.apply largest(%d) : (f32) -> f32
+  %c = updraft.apply gather_columns(%grad, %places) : (f32, f32) -> f32
+  %t = updraft.transpose %c : f32
+  %gram = updraft.product %t, %c : f32
+  %w = arith.extf %gram : f32 to f64
+  %n = updraft.reduce max %gram over tensor : f32
+  %k = arith.truncf %n : f64 to f32
+  %s = arith.mulf %k, %c : f32
+  %back = updraft.apply scatter_columns(%s, %places) : (f32, f32) -> f32
+  updraft.next %back, %d : f32, f32
+}

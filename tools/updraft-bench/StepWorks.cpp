@@ -69,6 +69,7 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"adamuon", "adamuon", {}, "", ""},
       {"scion", "scion", {}, "", ""},
       {"polargrad", "polargrad", {}, "", ""},
+      {"dion2", "dion2", {}, "", ""},
       {"soap", "soap", {}, "", ""},
       {"shampoo", "shampoo", {}, "", ""},
       {"kl-shampoo", "kl_shampoo", {}, "", ""},

@@ -37,7 +37,7 @@ RuleCase aroundFile(const std::string &chain, const std::string &file) {
   if (auto buffer = llvm::MemoryBuffer::getFile(ruleCase.filename))
     ruleCase.source = (*buffer)->getBuffer().str();
   llvm::SmallVector<llvm::StringRef> match;
-  if (llvm::Regex("^rule ([A-Za-z]+)", llvm::Regex::Newline).match(ruleCase.source, &match))
+  if (llvm::Regex("^rule ([A-Za-z0-9]+)", llvm::Regex::Newline).match(ruleCase.source, &match))
     ruleCase.rule = around(chain, match[1].str());
   return ruleCase;
 }

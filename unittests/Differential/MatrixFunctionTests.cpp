@@ -64,6 +64,50 @@ const MatrixFunctionCase cases[] = {
     next p     = if matrix then sort_rows(p, diagonal(p) + e) else 0
     next param = param - lr * (if matrix then q @ m @ p else grad)
   })"},
+    // Chosen rows: products, reductions and arithmetic of these, and sums of rows that aren't.
+    {"ChosenRows", R"(
+  state m = 0
+
+  update(param, grad) {
+    let s = m + grad
+    let places = if matrix then largest(row_sum(abs(s)), 0.3) else 1
+    let c = if matrix then gather_rows(s, places) else s
+    let g = if matrix then gram(c) else 0
+    let turned = if matrix then (g @ g @ c) / (1 + batch_norm(c)) + column_max(c) else c
+    let scale = if matrix then 1 / (1 + sum(abs(g)) + batch_mean(c * c) + mean(g)) else 1
+
+    next m     = if places == 1 then 0.5 * s else s
+    next param = param - lr * scale * (if matrix then scatter_rows(turned, places) else turned)
+  })"},
+    // Chosen columns: their transposes, solutions, and a square matrix that isn't symmetric.
+    {"ChosenColumns", R"(
+  state m = 0
+
+  update(param, grad) {
+    let places = if matrix then largest(column_max(grad), 0.5) else 1
+    let c = if matrix then gather_columns(grad, places) else 0
+    let x = if matrix then solve_lower(gram(grad) + identity(grad), c + row_sum(c)) else 0
+    let k = if matrix then transpose(c) @ x else 0
+    let t = if matrix then (transpose(k) - k / 2) @ transpose(x) else 0
+    let back = if matrix then scatter_columns(c - transpose(t) / (1 + row_sum(x * x)), places)
+               else grad
+
+    next m     = m + back
+    next param = param - lr * (m + back)
+  })"},
+    // Equal values, and a choice of everything.
+    {"ChosenAll", R"(
+  state m over row = 0 when matrix
+
+  update(param, grad) {
+    let places = if matrix then largest(sign(row_sum(grad)), 1) else 1
+    let other  = if matrix then largest(column_sum(grad), 1) else 1
+
+    next m     = if matrix then m + places else 0
+    next param = param - lr * (if matrix
+                               then other * scatter_rows(gather_rows(grad, places), places)
+                               else grad)
+  })"},
     // Transposes in arithmetic, of states and of values with rows.
     {"Transposed", R"(
   state q over (row, row)       = identity(param) when matrix

@@ -74,9 +74,10 @@ template <typename T> Matrix<T> identity(int64_t n) {
 /// Runs a function whose result has `rows` x `columns` elements.
 template <typename T>
 Matrix<T> call(MatrixFunction function, const Matrix<T> &first, const Matrix<T> &second,
-               int64_t rows, int64_t columns) {
-  const Matrix<T> &shaped = isSolver(function) ? second : first;
+               int64_t rows, int64_t columns, int64_t chosen = 0) {
   Matrix<T> result{rows, columns};
+  const int by = shapedBy(function);
+  const Matrix<T> &shaped = by < 0 ? result : by == 1 ? second : first;
   std::vector<std::max_align_t> workspace(
       (workspaceOf(function, shaped.rows, shaped.columns) + 64) / sizeof(std::max_align_t) + 1);
   void *aligned = workspace.data();
@@ -86,6 +87,7 @@ Matrix<T> call(MatrixFunction function, const Matrix<T> &first, const Matrix<T> 
        sizeof(T) == 4 ? UPD_F32 : UPD_F64,
        shaped.rows,
        shaped.columns,
+       chosen,
        {first.values.data(), second.values.data()},
        result.values.data(),
        aligned},
@@ -247,6 +249,41 @@ TYPED_TEST(MatrixCalls, SortsAreStableAndDescending) {
             (std::vector<TypeParam>{2, 0, 3, 4, 1, 7, 5, 8, 9, 6}));
   EXPECT_EQ(call(MatrixFunction::SortRows, transposed(a), keys, 5, 2).values,
             (std::vector<TypeParam>{2, 7, 0, 5, 3, 8, 4, 9, 1, 6}));
+}
+
+TYPED_TEST(MatrixCalls, ChoosesTheLargestOfTheEarlier) {
+  using M = Matrix<TypeParam>;
+  const auto nan = std::numeric_limits<TypeParam>::quiet_NaN();
+  M keys{6, 1};
+  keys.values = {1, nan, 3, 1, -std::numeric_limits<TypeParam>::infinity(), 1};
+  const std::vector<TypeParam> places[] = {
+      {0, 0, 0, 0, 0, 0}, {0, 0, 1, 0, 0, 0}, {1, 0, 1, 0, 0, 0}, {1, 0, 1, 1, 0, 0},
+      {1, 0, 1, 1, 0, 1}, {1, 0, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}};
+  for (int64_t chosen = 0; chosen <= 6; ++chosen)
+    EXPECT_EQ(call(MatrixFunction::Largest, keys, M(), 6, 1, chosen).values,
+              places[static_cast<size_t>(chosen)])
+        << chosen;
+}
+
+TYPED_TEST(MatrixCalls, ScattersWhatItGathers) {
+  using M = Matrix<TypeParam>;
+  const M a = M::random(6, 5, 9);
+  M keys{6, 1};
+  keys.values = {0, 1, 1, 0, 0, 1};
+  const M rows = call(MatrixFunction::GatherRows, a, keys, 3, 5, 3);
+  const M back = call(MatrixFunction::ScatterRows, rows, keys, 6, 5, 3);
+  const int64_t places[] = {1, 2, 5};
+  for (int64_t i = 0; i < 3; ++i)
+    for (int64_t j = 0; j < 5; ++j)
+      EXPECT_EQ(rows(i, j), a(places[i], j));
+  for (int64_t i = 0; i < 6; ++i)
+    for (int64_t j = 0; j < 5; ++j)
+      EXPECT_EQ(back(i, j), keys(i, 0) * a(i, j));
+  const M t = transposed(a);
+  const M columns = call(MatrixFunction::GatherColumns, t, keys, 5, 3, 3);
+  EXPECT_EQ(columns.values, transposed(rows).values);
+  EXPECT_EQ(call(MatrixFunction::ScatterColumns, columns, keys, 5, 6, 3).values,
+            transposed(back).values);
 }
 
 TYPED_TEST(MatrixCalls, TransposesAreExact) {

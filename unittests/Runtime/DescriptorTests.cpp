@@ -232,7 +232,7 @@ TEST(Descriptor, RefusesOtherMembersOfAProduct) {
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.loop = UPD_LOOP_MATRIX; })), members);
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= UPD_PROLOGUE_BY_TENSOR; })),
             members);
-  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= 16; })), members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= 32; })), members);
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.kind = upd_stage_kind(4); })),
             "unknown kind of a stage 4, expected 0 to 3");
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.function = UPD_FUNCTION_SORT_ROWS; })),
@@ -262,8 +262,8 @@ TEST(Descriptor, RefusesOtherMembersOfACall) {
   EXPECT_EQ(problemOf(withCall([](Stage &stage) { stage.flags = 1; })), members);
   EXPECT_EQ(problemOf(withCall([](Stage &stage) { stage.reductions.count = 1; })), members);
   EXPECT_EQ(problemOf(withCall([](Stage &stage) { stage.loop = UPD_LOOP_BATCH; })), members);
-  EXPECT_EQ(problemOf(withCall([](Stage &stage) { stage.function = upd_matrix_function(9); })),
-            "unknown function of a call 9, expected 0 to 8");
+  EXPECT_EQ(problemOf(withCall([](Stage &stage) { stage.function = upd_matrix_function(14); })),
+            "unknown function of a call 14, expected 0 to 13");
 }
 
 TEST(Descriptor, RefusesAConditionBeyondTheRow) {

@@ -257,6 +257,40 @@ TEST(RuleInterface, HoldsCallsAndConditions) {
       << rule.json();
 }
 
+/// Gathers a quarter of the rows, and multiplies these.
+RuleInterface chosen() {
+  RuleInterface rule = calls();
+  PlanInterface &wide = rule.plans.back();
+  wide.chosen = 0.25;
+  wide.streams.insert(wide.streams.end(), {{Kind::Temporary, UPD_F32, Extent::Row},
+                                           {Kind::Temporary, UPD_F32, Extent::ChosenByColumns},
+                                           {Kind::Temporary, UPD_F32, Extent::ChosenByChosen},
+                                           {Kind::Temporary, UPD_F32, Extent::RowsByChosen}});
+  wide.calls.push_back({MatrixFunction::Largest, {7}, 9});
+  wide.calls.push_back({MatrixFunction::GatherRows, {0, 9}, 10});
+  wide.calls.push_back({MatrixFunction::ScatterRows, {10, 9}, 4});
+  for (uint32_t i = 3; i < 6; ++i)
+    wide.sequence.push_back(StageInterface::call(i));
+  wide.products.push_back({10, 10, 11, false, true, true});
+  wide.sequence.push_back(StageInterface::product(static_cast<uint32_t>(wide.products.size() - 1)));
+  return rule;
+}
+
+TEST(RuleInterface, HoldsWhatPlansChoose) {
+  const RuleInterface rule = readBack(chosen());
+  const PlanInterface &wide = rule.plans[2];
+  EXPECT_EQ(wide.chosen, 0.25);
+  EXPECT_EQ(rule.plans[1].chosen, 0);
+  EXPECT_EQ(wide.chosenOf(9, 100), 3);
+  EXPECT_EQ(wide.chosenOf(100, 8), 2);
+  EXPECT_EQ(wide.chosenOf(0, 8), 0);
+  EXPECT_EQ(wide.streams[10].over, Extent::ChosenByColumns);
+  EXPECT_NE(rule.json().find(R"("chosen":0.25)"), std::string::npos) << rule.json();
+  EXPECT_NE(rule.json().find(R"("function":"gather_rows","operands":[0,9],"result":10)"),
+            std::string::npos)
+      << rule.json();
+}
+
 TEST(RuleInterface, HoldsCallsOfEachShape) {
   for (const CallInterface &call : {CallInterface{MatrixFunction::SortRows, {0, 7}, 4},
                                     CallInterface{MatrixFunction::SortRows, {2, 7}, 8},
@@ -392,8 +426,10 @@ TEST(RuleInterface, RefusesInvalidRules) {
   EXPECT_PROBLEM(adamw, rule.hypers[0].defaultValue = NAN, "the default of `lr` is NaN");
   EXPECT_PROBLEM(adamw, rule.hypers.push_back(rule.hypers[0]), "hyperparameter `lr` appears twice");
   EXPECT_PROBLEM(adamw, rule.hypers[0].name.clear(), "a hyperparameter has no name");
-  EXPECT_PROBLEM(adamw, rule.states[0].over = Extent(8),
-                 "unknown extent of a state 8, expected 0 to 7");
+  EXPECT_PROBLEM(adamw, rule.states[0].over = Extent(11),
+                 "unknown extent of a state 11, expected 0 to 10");
+  EXPECT_PROBLEM(adamw, rule.states[0].over = Extent::ChosenByChosen,
+                 "state `exp_avg` is over chosen rows or columns");
   EXPECT_PROBLEM(adamw, rule.states[0].over = Extent::Batch, "state `exp_avg` is over a batch");
   EXPECT_PROBLEM(adamw, rule.states[0].over = plan.streams[2].over = Extent::RowsByRows,
                  "state `exp_avg` is over square matrices, but not of matrices alone");
@@ -560,6 +596,34 @@ TEST(RuleInterface, RefusesInvalidCalls) {
                  "a call of `transpose` takes an element and makes an element");
   EXPECT_PROBLEM(calls, plan.sequence.back().condition = 2,
                  "a stage has the condition 2 of a row of 2 scalars");
+}
+
+TEST(RuleInterface, RefusesInvalidChoices) {
+  EXPECT_PROBLEM(chosen, plan.chosen = 1.5,
+                 "a plan chooses 1.5 of the rows or columns, expected 0 to 1");
+  EXPECT_PROBLEM(chosen, plan.chosen = std::nan(""),
+                 "a plan chooses nan of the rows or columns, expected 0 to 1");
+  EXPECT_PROBLEM(chosen, plan.chosen = 0,
+                 "a call of `largest` is in a plan that chooses no rows or columns");
+  EXPECT_PROBLEM(chosen, plan.calls[3].operands[0] = 0,
+                 "a call of `largest` takes an element and makes a row");
+  EXPECT_PROBLEM(chosen, plan.calls[4].operands[0] = 10,
+                 "a call of `gather_rows` takes chosen rows x columns and a row and makes chosen "
+                 "rows x columns");
+  EXPECT_PROBLEM(chosen, plan.calls[4].function = MatrixFunction::GatherColumns,
+                 "a call of `gather_columns` takes an element and a row and makes chosen rows x "
+                 "columns");
+  EXPECT_PROBLEM(chosen, plan.calls[5].operands[0] = 12,
+                 "a call of `scatter_rows` takes rows x chosen columns and a row and makes an "
+                 "element");
+  EXPECT_PROBLEM(chosen, plan.calls[5].result = 10,
+                 "a call of `scatter_rows` takes chosen rows x columns and a row and makes chosen "
+                 "rows x columns");
+  EXPECT_PROBLEM(chosen, (plan.calls[5] = {MatrixFunction::SortRows, {10, 9}, 10}),
+                 "a call of `sort_rows` takes chosen rows x columns and a row and makes chosen "
+                 "rows x columns");
+  EXPECT_PROBLEM(chosen, plan.products.back().rhs = 0,
+                 "the streams 10 and 0 have no product over chosen x chosen");
 }
 
 TEST(RuleInterface, RefusesPlansThatDoNotCoverEachShapeOnce) {

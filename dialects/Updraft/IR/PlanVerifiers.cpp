@@ -34,7 +34,7 @@ LogicalResult verifyStreams(PlanOp plan) {
       return failure();
     // plan_c4
     Extent over = stream.getType().getOver();
-    if (over == Extent::batch)
+    if (over == Extent::batch || isChosenExtent(over))
       return stream.emitOpError() << "is over `" << stringifyExtent(over)
                                   << "`, must be over `element`, `row`, `column`, `rows_by_rows` "
                                      "or `columns_by_columns`";
@@ -106,6 +106,9 @@ LogicalResult PlanOp::verifyRegions() {
   // plan_c4
   if (getShapes() && !getMatrix())
     return emitOpError() << "has `shapes`, which only a plan with `matrix` has";
+  // plan_c5
+  if (failed(verifyChosen(*this, getChosen(), getMatrix())))
+    return failure();
   // plan_c1
   for (Operation &operation : getBody().front())
     if (!isa<HyperOp, StepOp, FirstOp, SizeOp, StreamOp, ScalarOp, InitialOp, ValidateOp,
@@ -210,6 +213,10 @@ LogicalResult verifyStreamExtents(SweepOp sweep) {
   if (!isInMemoryExtent(sweep.getOver()))
     return sweep.emitOpError() << "runs over `" << stringifyExtent(sweep.getOver())
                                << "`, which no stream is over";
+  // plan_c5
+  if (isChosenExtent(sweep.getOver()) && !sweep->getParentOfType<PlanOp>().getChosen())
+    return sweep.emitOpError() << "runs over `" << stringifyExtent(sweep.getOver())
+                               << "` in a plan without `chosen`";
   for (Value stream : sweep.getReads())
     if (Extent over = overOf(stream); !isWithin(over, sweep.getOver()))
       return refuse("reads", over);
@@ -368,6 +375,9 @@ LogicalResult CallOp::verify() {
   // call_c2
   if (std::string problem = problemOfApplied(getFunction(), operands); !problem.empty())
     return emitOpError() << problem;
+  // plan_c5
+  if (usesChosen(getFunction()) && !plan.getChosen())
+    return emitOpError() << "is in a plan without `chosen`";
   if (Extent result = extentOfApplied(getFunction(), operands); overOf(getResult()) != result)
     return emitOpError() << "has a result over `" << stringifyExtent(overOf(getResult()))
                          << "`, must be over `" << stringifyExtent(result) << "`";

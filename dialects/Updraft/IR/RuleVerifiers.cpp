@@ -140,9 +140,12 @@ LogicalResult verifyApply(ApplyOp apply, const ExtentAnalysis &extents) {
   auto operands =
       llvm::map_to_vector(apply.getInputs(), [&](Value operand) { return extents.of(operand); });
   std::string problem = problemOfApplied(apply.getFunction(), operands);
-  if (problem.empty())
-    return success();
-  return apply.emitOpError() << problem;
+  if (!problem.empty())
+    return apply.emitOpError() << problem;
+  // rule_c8
+  if (usesChosen(apply.getFunction()) && !apply->getParentOfType<RuleOp>().getChosen())
+    return apply.emitOpError() << "is in a rule without `chosen`";
+  return success();
 }
 
 LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAnalysis &extents,
@@ -187,10 +190,10 @@ LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAna
                                   << "` has an operand of extent `" << stringifyExtent(from)
                                   << "`, must have a larger one";
     // reduce_c3
-    if (isWithin(from, Extent::tensor) || from == Extent::transposed)
+    if (isWithin(from, Extent::tensor) || isTransposedExtent(from))
       return reduce.emitOpError() << "has an operand of extent `" << stringifyExtent(from)
                                   << "`, must be over elements, rows, columns or batches, or a "
-                                     "square matrix";
+                                     "square matrix or one of chosen rows or columns";
     // reduce_c4
     if (reduce.getOver() == Extent::batch && isMatrixExtent(from))
       return reduce.emitOpError() << "over `batch` has an operand of extent `"
@@ -218,6 +221,9 @@ LogicalResult RuleOp::verifyRegions() {
   // rule_c7
   if (getShapes() && !getMatrix())
     return emitOpError() << "has `shapes`, which only a rule with `matrix` has";
+  // rule_c8
+  if (failed(verifyChosen(*this, getChosen(), getMatrix())))
+    return failure();
 
   llvm::StringSet<> hypers;
   // rule_c4

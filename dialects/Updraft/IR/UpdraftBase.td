@@ -49,19 +49,25 @@ class Updraft_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 // Extents form a lattice of bit sets: a larger extent contains the bits of every smaller one. The
 // join is the union, so the join of a row value and a column value is an element value.
 //
-// The upper four bits are those of matrices. 8: the values differ down the matrix, and there are as
+// The upper six bits are those of matrices. 8: the values differ down the matrix, and there are as
 // many as the parameter has rows. 16: they differ along it, and there are as many as the parameter
-// has columns. 32 and 64 are the same with the parameter's columns down and its rows along.
+// has columns. 32 and 64 are the same with the parameter's columns down and its rows along. 128 and
+// 256 are chosen rows or columns down and along.
 def Updraft_Extent : Updraft_Enum<"Extent", "what a value is spread over", [
-    I32EnumAttrCase<"model", 0b0000000>, I32EnumAttrCase<"group", 0b0000001>,
-    I32EnumAttrCase<"tensor", 0b0000011>, I32EnumAttrCase<"batch", 0b0000111>,
-    I32EnumAttrCase<"row", 0b0001111>, I32EnumAttrCase<"column", 0b0010111>,
-    I32EnumAttrCase<"element", 0b0011111>,
-    I32EnumAttrCase<"transposed_column", 0b0100111>,
-    I32EnumAttrCase<"columns_by_columns", 0b0110111>,
-    I32EnumAttrCase<"transposed_row", 0b1000111>,
-    I32EnumAttrCase<"rows_by_rows", 0b1001111>,
-    I32EnumAttrCase<"transposed", 0b1100111>]>;
+    I32EnumAttrCase<"model", 0b000000000>, I32EnumAttrCase<"group", 0b000000001>,
+    I32EnumAttrCase<"tensor", 0b000000011>, I32EnumAttrCase<"batch", 0b000000111>,
+    I32EnumAttrCase<"row", 0b000001111>, I32EnumAttrCase<"column", 0b000010111>,
+    I32EnumAttrCase<"element", 0b000011111>,
+    I32EnumAttrCase<"transposed_column", 0b000100111>,
+    I32EnumAttrCase<"columns_by_columns", 0b000110111>,
+    I32EnumAttrCase<"transposed_row", 0b001000111>,
+    I32EnumAttrCase<"rows_by_rows", 0b001001111>,
+    I32EnumAttrCase<"transposed", 0b001100111>,
+    I32EnumAttrCase<"chosen_by_columns", 0b010010111>,
+    I32EnumAttrCase<"chosen_by_rows", 0b011000111>,
+    I32EnumAttrCase<"rows_by_chosen", 0b100001111>,
+    I32EnumAttrCase<"columns_by_chosen", 0b100100111>,
+    I32EnumAttrCase<"chosen_by_chosen", 0b110000111>]>;
 def Updraft_ExtentAttr : EnumAttr<Updraft_Dialect, Updraft_Extent, "extent"> {
   let assemblyFormat = "$value";
 }
@@ -90,7 +96,10 @@ def Updraft_MatrixFunction : Updraft_Enum<"MatrixFunction", "a function of whole
     I32EnumAttrCase<"qr", 0>, I32EnumAttrCase<"cholesky", 1>, I32EnumAttrCase<"eigenvectors", 2>,
     I32EnumAttrCase<"eigenvalues", 3>, I32EnumAttrCase<"solve_lower", 4>,
     I32EnumAttrCase<"solve_upper", 5>, I32EnumAttrCase<"sort_rows", 6>,
-    I32EnumAttrCase<"sort_columns", 7>, I32EnumAttrCase<"transpose", 8>]>;
+    I32EnumAttrCase<"sort_columns", 7>, I32EnumAttrCase<"transpose", 8>,
+    I32EnumAttrCase<"largest", 9>, I32EnumAttrCase<"gather_rows", 10>,
+    I32EnumAttrCase<"gather_columns", 11>, I32EnumAttrCase<"scatter_rows", 12>,
+    I32EnumAttrCase<"scatter_columns", 13>]>;
 def Updraft_MatrixFunctionAttr : EnumAttr<Updraft_Dialect, Updraft_MatrixFunction, "function"> {
   let assemblyFormat = "$value";
 }
@@ -176,8 +185,8 @@ def Updraft_StreamType : Updraft_Type<"Stream", "stream"> {
 
     Constraints:
     - `streamtype_c1`: `storage` is `f32`, `f64`, `bf16`, `f16`, `i8` or `!updraft.blocked`.
-    - `streamtype_c2`: `over` is `element`, `row`, `column`, `batch`, `rows_by_rows` or
-      `columns_by_columns`.
+    - `streamtype_c2`: `over` is `element`, `row`, `column`, `batch`, `rows_by_rows`,
+      `columns_by_columns`, `chosen_by_columns`, `rows_by_chosen` or `chosen_by_chosen`.
     - `streamtype_c3`: a stream stored as `!updraft.blocked` is over `element`.
 
     ```mlir

@@ -77,8 +77,9 @@ LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError, T
   // streamtype_c2
   if (!isInMemoryExtent(over))
     return emitError() << "is over `" << stringifyExtent(over)
-                       << "`, must be over `element`, `row`, `column`, `batch`, `rows_by_rows` or "
-                          "`columns_by_columns`";
+                       << "`, must be over `element`, `row`, `column`, `batch`, `rows_by_rows`, "
+                          "`columns_by_columns`, `chosen_by_columns`, `rows_by_chosen` or "
+                          "`chosen_by_chosen`";
   // streamtype_c3
   if (isa<BlockedType>(storage) && over != Extent::element)
     return emitError() << "is stored as " << storage << " over `" << stringifyExtent(over)

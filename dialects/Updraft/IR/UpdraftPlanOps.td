@@ -36,7 +36,9 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
     - `plan_c3`: there are exactly one `updraft.initial` and one `updraft.validate`, and at most one
       `updraft.commit`.
     - `plan_c4`: only a plan with `matrix` has `shapes`, and streams over rows, columns or square
-      matrices; no stream is over batches.
+      matrices; no `updraft.stream` is over batches or chosen rows or columns.
+    - `plan_c5`: `chosen` is as `updraft.rule` says. A plan has it if it calls `largest` or has
+      temporaries over chosen rows or columns.
 
     ```mlir
     updraft.plan @SGD compute f32 {
@@ -67,10 +69,11 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Updraft_Compute>:$compute,
                        UnitAttr:$matrix, OptionalAttr<Updraft_MatrixShapesAttr>:$shapes,
-                       UnitAttr:$fast);
+                       OptionalAttr<F64Attr>:$chosen, UnitAttr:$fast);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `compute` $compute (`matrix` $matrix^)? (`shapes` $shapes^)? (`fast` $fast^)?
+    $sym_name `compute` $compute (`matrix` $matrix^)? (`shapes` $shapes^)? (`chosen` $chosen^)?
+    (`fast` $fast^)?
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{

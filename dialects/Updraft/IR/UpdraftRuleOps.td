@@ -20,7 +20,8 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
 
     Every value has an *extent*, the domain over which it varies: `model`, `group`, `tensor`,
     `batch`, `row`, `column` or `element`; or a matrix of another shape: `rows_by_rows`,
-    `columns_by_columns`, or `transposed`, with a value for each column and row. An operation has
+    `columns_by_columns`, or `transposed`, with a value for each column and row; or a matrix of
+    chosen rows or columns, such as `chosen_by_columns` or `rows_by_chosen`. An operation has
     the least extent that contains those of its operands, and a constant has `model`.
     `updraft.hyper` has `group`; `updraft.step` and `updraft.first` have `tensor`; `updraft.param`,
     `updraft.grad` and `updraft.random` have `element`; states, sizes, reductions and identities
@@ -33,7 +34,8 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     A rule is for tensors of any shape. With `matrix` it is for tensors of two or more dimensions:
     the last two are rows and columns, and leading dimensions are batches of one matrix each.
     With `shapes` it is for matrices of these shapes only. `updraft.variants` joins a rule for vectors
-    and those for matrices.
+    and those for matrices. `chosen` is a fraction f: of a matrix with m rows and n columns,
+    ceil(f min(m, n)) rows or columns are chosen. The product is in f64.
 
     Each operation rounds once, to nearest even; nothing is reassociated or contracted. With `fast`,
     `updraft-relax`, and `updraft-approximate` on a GPU, may rewrite the rule within the errors that
@@ -49,6 +51,8 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
     - `rule_c5`: only a rule with `matrix` has values over rows, columns or batches, and matrices of
       other shapes than the parameter's.
     - `rule_c7`: only a rule with `matrix` has `shapes`.
+    - `rule_c8`: `chosen` is greater than 0 and at most 1. A rule has it if it applies `largest` or
+      has matrices of chosen rows or columns, and only one with `matrix` has it.
     - `rule_c6`: matrices that arithmetic combines have one shape, for parameters of every shape.
 
     Example:
@@ -67,10 +71,11 @@ def Updraft_RuleOp : Updraft_Op<"rule", [
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Updraft_Compute>:$compute,
                        UnitAttr:$matrix, OptionalAttr<Updraft_MatrixShapesAttr>:$shapes,
-                       UnitAttr:$fast);
+                       OptionalAttr<F64Attr>:$chosen, UnitAttr:$fast);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `compute` $compute (`matrix` $matrix^)? (`shapes` $shapes^)? (`fast` $fast^)?
+    $sym_name `compute` $compute (`matrix` $matrix^)? (`shapes` $shapes^)? (`chosen` $chosen^)?
+    (`fast` $fast^)?
     attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
@@ -293,8 +298,9 @@ def Updraft_ReduceOp : Updraft_Op<"reduce", [HasParent<"RuleOp">, Pure]> {
     Constraints:
     - `reduce_c1`: `over` is `group`, `tensor`, `batch`, `row` or `column`.
     - `reduce_c2`: the operand has a larger extent than the result.
-    - `reduce_c3`: the operand is over elements, rows, columns or batches, or a square matrix. A
-      transposed matrix has no order of its own; its transpose is reduced.
+    - `reduce_c3`: the operand is over elements, rows, columns or batches, or a square matrix or one
+      of chosen rows or columns. A transposed matrix has no order of its own; its transpose is
+      reduced.
     - `reduce_c4`: over `batch`, the operand is over rows or columns: elements are reduced over rows
       first.
 
@@ -328,7 +334,7 @@ def Updraft_ProductOp : Updraft_Op<"product", [
 
     Constraints:
     - `product_c1`: both operands are matrices of values: over `element`, `rows_by_rows`,
-      `columns_by_columns` or `transposed`.
+      `columns_by_columns`, `transposed` or chosen rows or columns.
     - `product_c2`: there are as many columns of `lhs` as rows of `rhs`, for parameters of every
       shape.
     - `product_c3`: the result of a `symmetric` product is square.
@@ -355,7 +361,7 @@ def Updraft_TransposeOp : Updraft_Op<"transpose", [
 
     Constraints:
     - `transpose_c1`: the operand is a matrix of values: over `element`, `rows_by_rows`,
-      `columns_by_columns` or `transposed`.
+      `columns_by_columns`, `transposed` or chosen rows or columns.
 
     ```mlir
     %t = updraft.transpose %x : f32
@@ -402,18 +408,26 @@ def Updraft_ApplyOp : Updraft_Op<"apply", [HasParent<"RuleOp">, Pure]> {
       which has a value for each of them; equal ones keep their order, and NaN comes last
     - `transpose(a)`: the transpose in memory of its own. `updraft-orient-products` adds it where
       arithmetic needs a transpose.
+    - `largest(d)`: 1 for the largest of the values of each batch, 0 for the others. As many are 1 as
+      `chosen` of the rule says. The earlier ones of equal values are chosen, and NaN comes last.
+    - `gather_rows(a, d)`, `gather_columns(a, d)`: the rows or columns of a for which `largest(d)` is
+      1, in the order of a. d has a value for each row or column of a.
+    - `scatter_rows(a, d)`, `scatter_columns(a, d)`: a matrix of the parameter's shape, whose chosen
+      rows or columns are those of a. The others are 0.
 
     The first six are computed by LAPACK. Their bits depend on the library. An operand that isn't
     finite, or a factorization that doesn't exist, gives NaN.
 
     Constraints:
-    - `apply_c1`: the solvers and the sorts have two operands, the others one. They have the type of
-      the result.
-    - `apply_c2`: the first operand is a matrix of values as it lies in memory: over `element`,
-      `rows_by_rows` or `columns_by_columns`. Only the sorts take one over `element`.
+    - `apply_c1`: the solvers and the functions that sort, gather and scatter have two operands, the
+      others one. They have the type of the result.
+    - `apply_c2`: the first operand is a square matrix. That of a sort may also be over `element`.
+      That of a gather is over `element`, that of `scatter_rows` over `chosen_by_columns`, that of
+      `scatter_columns` over `rows_by_chosen`, and that of `largest` over `row` or `column`.
     - `apply_c3`: the second operand of a solver is a matrix with as many rows as the first.
     - `apply_c4`: the second operand of `sort_rows` is over what the first has down its rows, that
-      of `sort_columns` over what it has along its columns: `row` or `column`.
+      of `sort_columns` over what it has along its columns: `row` or `column`. That of `gather_rows`
+      and `scatter_rows` is over `row`, that of `gather_columns` and `scatter_columns` over `column`.
 
     ```mlir
     %t = updraft.transpose %x : f32

@@ -29,6 +29,19 @@ LogicalResult updraft::verifyMessage(Operation *operation, StringRef message,
   return success();
 }
 
+LogicalResult updraft::verifyChosen(Operation *operation, std::optional<APFloat> chosen,
+                                    bool isMatrix) {
+  if (!chosen)
+    return success();
+  if (!isMatrix)
+    return operation->emitOpError() << "has `chosen`, which only one with `matrix` has";
+  const double fraction = chosen->convertToDouble();
+  if (fraction > 0 && fraction <= 1)
+    return success();
+  return operation->emitOpError() << "has the fraction " << fraction
+                                  << " as `chosen`, must be greater than 0 and at most 1";
+}
+
 LogicalResult updraft::collectHyperNames(Block &block, llvm::StringSet<> &names) {
   for (auto hyper : block.getOps<HyperOp>())
     if (!names.insert(hyper.getName()).second)

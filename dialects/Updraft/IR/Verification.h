@@ -23,6 +23,10 @@ mlir::LogicalResult verifyDialects(mlir::Block &block, llvm::ArrayRef<llvm::Stri
 /// Emits an error if an operand or result of `operation` is neither floating-point nor integer.
 mlir::LogicalResult verifyElementTypes(mlir::Operation *operation);
 
+/// Emits an error unless `chosen` of a rule or plan, if there is one, is a fraction of matrices.
+mlir::LogicalResult verifyChosen(mlir::Operation *operation, std::optional<llvm::APFloat> chosen,
+                                 bool isMatrix);
+
 /// Emits an error unless `block` has one argument for each of `operands`, with the same type.
 mlir::LogicalResult verifyArguments(mlir::Operation *operation, mlir::Block &block,
                                     mlir::TypeRange operands);

@@ -52,8 +52,7 @@ unsigned Orienter::run() {
   for (Operation &operation : llvm::make_early_inc_range(body)) {
     if (auto product = dyn_cast<ProductOp>(operation)) {
       for (OpOperand &operand : product->getOpOperands())
-        if (of(operand.get()) == Extent::transposed &&
-            !operand.get().getDefiningOp<TransposeOp>()) {
+        if (isTransposedExtent(of(operand.get())) && !operand.get().getDefiningOp<TransposeOp>()) {
           Value other = transposeOf(operand.get());
           builder.setInsertionPoint(product);
           operand.set(TransposeOp::create(builder, product.getLoc(), other.getType(), other));
@@ -72,7 +71,7 @@ unsigned Orienter::run() {
           made, [](OpOperand &use) { return !isa<ProductOp>(use.getOwner()); });
       continue;
     }
-    if (!isSquare && of(transpose.getInput()) != Extent::transposed &&
+    if (!isSquare && !isTransposedExtent(of(transpose.getInput())) &&
         !isSymmetric(transpose.getInput()))
       continue;
     Value result = transposeOf(transpose.getInput());

@@ -105,8 +105,9 @@ PlanOp Scheduler::run() {
     return {};
   }
   builder.setInsertionPoint(rule);
-  auto plan = PlanOp::create(builder, rule.getLoc(), rule.getSymName(), rule.getCompute(),
-                             rule.getMatrix(), rule.getShapesAttr(), rule.getFast());
+  auto plan =
+      PlanOp::create(builder, rule.getLoc(), rule.getSymName(), rule.getCompute(), rule.getMatrix(),
+                     rule.getShapesAttr(), rule.getChosenAttr(), rule.getFast());
   builder.createBlock(&plan.getBody());
   createInterface();
   createInitial();

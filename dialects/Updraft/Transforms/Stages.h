@@ -28,8 +28,9 @@ bool isStoredAt(mlir::Value value, unsigned stage, llvm::ArrayRef<EarlyStore> st
 llvm::SmallVector<ReduceOp> neededReductions(RuleOp rule);
 
 /// The extents of matrices that sweeps run over. `updraft-orient-products` leaves no others.
-constexpr Extent matrixExtents[] = {Extent::element, Extent::rows_by_rows,
-                                    Extent::columns_by_columns};
+constexpr Extent matrixExtents[] = {
+    Extent::element,           Extent::rows_by_rows,   Extent::columns_by_columns,
+    Extent::chosen_by_columns, Extent::rows_by_chosen, Extent::chosen_by_chosen};
 
 /// Whether the operation computes whole matrices: a product or a function of matrices.
 bool isOfWholeMatrices(mlir::Operation *operation);

@@ -20,6 +20,7 @@ struct Shape {
   int64_t batches = 1;
   int64_t rows = 1;
   int64_t columns = 0;
+  int64_t chosen = 0; // rows or columns that a rule chooses
 
   static Shape vector(int64_t count) { return {1, 1, count}; }
   static Shape of(llvm::ArrayRef<int64_t> dimensions);
@@ -27,7 +28,7 @@ struct Shape {
   int64_t count() const { return batches * rows * columns; }
   /// Returns the number of places of `over`, which is not the group's.
   int64_t places(Extent over) const;
-  /// Returns the shape of the matrices over an extent: square or transposed for some.
+  /// Returns the shape of the matrices over an extent: square, transposed or chosen for some.
   Shape of(Extent matrices) const;
 };
 

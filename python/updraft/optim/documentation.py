@@ -64,6 +64,8 @@ _MEANINGS = {
     "nesterov": "whether to use Nesterov momentum",
     "cautious_wd": "whether to decay only where the step makes an element smaller",
     "adjust_lr": '"spectral_norm", "rms_norm" or "none": the factor for the shape of a matrix',
+    "fraction": "part of the rows or columns, of the shorter side, that a step chooses",
+    "ef_decay": "factor of the momentum of chosen rows or columns after the step",
     "ns_set": "name of the coefficients for Newton and Schulz's iteration",
     "ns_steps": "number of steps of that iteration; derived from `ns_set`",
     "coarse_products": "whether to round the operands of products to bf16, in `fast` numerics",

@@ -40,8 +40,17 @@ _MAX_TEXT = 1 << 16
 _PRODUCTS = frozenset(
     {
         *("@", "almost_orthogonal", "cholesky", "coarse_newton_schulz", "coarse_product"),
-        *("diagonal", "eigenvalues", "eigenvectors", "gram", "identity", "newton_schulz", "qr"),
-        *("scale_columns", "solve_lower", "solve_upper", "sort_columns", "sort_rows"),
+        *("diagonal", "eigenvalues", "eigenvectors", "gather_columns", "gather_rows", "gram"),
+        *(
+            "gram_newton_schulz",
+            "identity",
+            "largest",
+            "newton_schulz",
+            "qr",
+            "scale_columns",
+            "scatter_columns",
+        ),
+        *("scatter_rows", "solve_lower", "solve_upper", "sort_columns", "sort_rows"),
         *("symmetric_product", "trace", "transpose"),
     }
 )
