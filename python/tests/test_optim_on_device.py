@@ -115,18 +115,19 @@ def test_muon_with_compiled_products(dtype, emulated):
     pair.check()
 
 
-@pytest.mark.parametrize("name", ["Muon", "NorMuon", "AdaMuon", "Scion", "PolarGrad"])
+@pytest.mark.parametrize("name", ["muon", "normuon"])
 def test_coarse_products(name, emulated):
     """Both devices may round operands to bf16, and add up in other orders."""
-    shapes = [(130, 70), (70, 130), (65, 65), (2, 33, 20), (3, 3)]
+    shapes = [(65, 70), (70, 65), (2, 33, 20), (3, 3)]
+    flags = {"coarse_products": True, "ns_steps": 2}
 
     def make(params):
-        rule = updraft.load(name.lower())
-        return updraft.optimizer(rule, params, lr=1e-2, numerics="fast", coarse_products=True)
+        rule = updraft.load(name)
+        return updraft.optimizer(rule, params, lr=1e-2, numerics="fast", **flags)
 
     pair = Pair(emulated, make, shapes)
     before = [param.detach().clone() for param in pair.here]
-    for absent in (None, 1, None):
+    for absent in (None, 1):
         pair.set_gradients()
         if absent is not None:
             pair.here[absent].grad = pair.there[absent].grad = None
