@@ -115,6 +115,28 @@ def test_muon_with_compiled_products(dtype, emulated):
     pair.check()
 
 
+@pytest.mark.parametrize("name", ["muon", "normuon"])
+def test_coarse_products(name, emulated):
+    """Both devices may round operands to bf16, and add up in other orders."""
+    shapes = [(65, 70), (70, 65), (2, 33, 20), (3, 3)]
+    flags = {"coarse_products": True, "ns_steps": 2}
+
+    def make(params):
+        rule = updraft.load(name)
+        return updraft.optimizer(rule, params, lr=1e-2, numerics="fast", **flags)
+
+    pair = Pair(emulated, make, shapes)
+    before = [param.detach().clone() for param in pair.here]
+    for absent in (None, 1):
+        pair.set_gradients()
+        if absent is not None:
+            pair.here[absent].grad = pair.there[absent].grad = None
+        pair.on_cpu.step()
+        pair.on_device.step()
+    for first, here, there in zip(before, pair.here, pair.there, strict=True):
+        assert (there.cpu() - here).norm() <= 0.1 * (here - first).norm()
+
+
 @pytest.mark.parametrize("name", ON_CPU)
 def test_functions_of_matrices_are_refused(name, emulated):
     param = torch.nn.Parameter(torch.ones(3, 4, device=emulated.device))

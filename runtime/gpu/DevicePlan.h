@@ -156,7 +156,8 @@ private:
   upd_site *sitesOf(const DeviceArena &tables, const Domain &domain) const;
   bool matricesOutliveSections() const;
   size_t sectionEndFrom(size_t stage, bool waits) const;
-  size_t matrixBytesOf(const SteppedTensor &tensor) const;
+  size_t packedBytesOf(size_t index, size_t position) const;
+  size_t matrixBytesOf(size_t position) const;
   void reserveMatrices(DeviceArena &scratch, size_t matrixBytes);
   void reservePackings(DeviceArena &scratch);
   void reserveProducts(DeviceArena &tables);

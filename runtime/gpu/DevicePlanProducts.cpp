@@ -5,7 +5,6 @@
 #include "runtime/gpu/DevicePlan.h"
 
 #include <algorithm>
-#include <numeric>
 
 using namespace updraft::gpu;
 using updraft::runtime::ProductInterface;
@@ -42,13 +41,40 @@ bool DevicePlan::matricesOutliveSections() const {
   return false;
 }
 
-/// The bytes of the temporaries of a tensor that are matrices.
-size_t DevicePlan::matrixBytesOf(const SteppedTensor &tensor) const {
-  size_t bytes = 0;
+/// How many operands of a product are packed: none unless it is coarse, and one if a matrix is
+/// multiplied by its transpose, because both have the same lines.
+static size_t packedOperandsOf(const ProductInterface &product) {
+  if (!product.coarse)
+    return 0;
+  return product.lhs == product.rhs && product.lhsTransposed != product.rhsTransposed ? 1 : 2;
+}
+
+/// The bytes of the packed operands of a product of one tensor. 0 if it isn't coarse, and if the
+/// matrices are so small that most of these bytes would be padding: then it is multiplied in f32.
+size_t DevicePlan::packedBytesOf(size_t index, size_t position) const {
+  const Product product = productOf(index, position);
+  int64_t bytes = 0, elements = 0;
+  for (size_t operand = 0; operand < packedOperandsOf(plan.products[index]); ++operand) {
+    const Packing packing = packingOf(product, position, operand == 0);
+    bytes += packing.batches * packing.bytesOfBatch();
+    elements += packing.batches * packing.lines * packing.depth;
+  }
+  constexpr int64_t mostBytesOfElement = 8; // four times as many as without padding
+  return bytes <= elements * mostBytesOfElement ? static_cast<size_t>(bytes) : 0;
+}
+
+/// The bytes of a tensor's temporaries that are matrices, and of the largest packed operands.
+size_t DevicePlan::matrixBytesOf(size_t position) const {
+  const SteppedTensor &tensor = list[position];
+  if (tensor.byRows)
+    return 0;
+  size_t bytes = 0, packed = 0;
   for (const StreamInterface &temporary : plan.temporaries())
-    if (runtime::isMatrix(temporary.over) && !tensor.byRows)
+    if (runtime::isMatrix(temporary.over))
       bytes += static_cast<size_t>(tensor.shape.count(temporary.over)) * sizeOf(temporary.dtype);
-  return bytes;
+  for (size_t index = 0; index < plan.products.size(); ++index)
+    packed = std::max(packed, packedBytesOf(index, position));
+  return bytes + packed;
 }
 
 /// Divides the tensors into windows, whose matrices start at the same address.
@@ -56,7 +82,7 @@ void DevicePlan::reserveMatrices(DeviceArena &scratch, size_t matrixBytes) {
   windows.clear();
   size_t bytes = 0;
   for (size_t position = 0; position < list.size(); ++position) {
-    const size_t own = matrixBytesOf(list[position]);
+    const size_t own = matrixBytesOf(position);
     if (windows.empty() || (!hasOwnMatrices && bytes != 0 && bytes + own > matrixBytes)) {
       windows.push_back({position, position});
       bytes = 0;
@@ -82,14 +108,6 @@ void DevicePlan::reserveMatrices(DeviceArena &scratch, size_t matrixBytes) {
   scratch.moveToEnd();
 }
 
-/// How many operands of a product are packed: none unless it is coarse, and one if a matrix is
-/// multiplied by its transpose, because both have the same lines.
-static size_t packedOperandsOf(const ProductInterface &product) {
-  if (!product.coarse)
-    return 0;
-  return product.lhs == product.rhs && product.lhsTransposed != product.rhsTransposed ? 1 : 2;
-}
-
 /// Packed operands are needed by one product, so all products and windows share the memory.
 void DevicePlan::reservePackings(DeviceArena &scratch) {
   packed.assign(plan.products.size(), {});
@@ -99,10 +117,11 @@ void DevicePlan::reservePackings(DeviceArena &scratch) {
       scratch.moveTo(start);
       for (size_t position = window.begin; position < window.end; ++position) {
         const Product product = productOf(index, position);
+        const bool isPacked = packedBytesOf(index, position) != 0;
         for (size_t operand = 0; operand < packedOperandsOf(plan.products[index]); ++operand) {
           const Packing packing = packingOf(product, position, operand == 0);
-          packed[index].push_back(
-              scratch.reserve<char>(static_cast<size_t>(packing.batches * packing.bytesOfBatch())));
+          packed[index].push_back(scratch.reserve<char>(
+              isPacked ? static_cast<size_t>(packing.batches * packing.bytesOfBatch()) : 0));
         }
       }
     }
@@ -147,11 +166,15 @@ void DevicePlan::fillProducts(DeviceArena &tables, const DeviceArena &scratch) {
 int64_t DevicePlan::fillPackings(DeviceArena &tables, const DeviceArena &scratch, Product &product,
                                  size_t index, size_t position, int64_t firstUnit) {
   const size_t count = packedOperandsOf(plan.products[index]);
+  const bool isPacked = packedBytesOf(index, position) != 0;
   int64_t units = 0;
   for (size_t operand = 0; operand < count; ++operand) {
     const size_t place = position * count + operand;
     Packing &packing = tables.host(packings[index])[place];
     packing = packingOf(product, position, operand == 0);
+    packing.firstUnit = firstUnit;
+    if (!isPacked)
+      continue;
     packing.to = scratch.at(packed[index][place]);
     packing.firstUnit = firstUnit + units;
     units += packing.batches * packing.unitsOfBatch();
@@ -214,22 +237,31 @@ static Status launchUnits(const DevicePlan::Step &step, Kernel kernel, Job *jobs
                             arguments, step.stream);
 }
 
+/// A kernel multiplies the tensors whose operands are packed, and another one all others.
 Status DevicePlan::launchProduct(const Step &step, size_t index, Window window) {
-  const size_t count = window.end - window.begin, packed = packedOperandsOf(plan.products[index]);
-  auto sumOf = [&](const std::vector<int64_t> &units) {
-    return std::accumulate(units.begin() + static_cast<ptrdiff_t>(window.begin),
-                           units.begin() + static_cast<ptrdiff_t>(window.end), int64_t(0));
+  const size_t count = window.end - window.begin, operands = packedOperandsOf(plan.products[index]);
+  int64_t tiles = 0, otherTiles = 0, units = 0;
+  for (size_t position = window.begin; position < window.end; ++position) {
+    tiles += productTiles[index][position];
+    units += packedUnits[index][position];
+    if (packedUnits[index][position] == 0)
+      otherTiles += productTiles[index][position];
+  }
+  auto multiply = [&](Kernel kernel) {
+    return launchUnits(step, kernel, step.tables.at(products[index], window.begin), count, tiles,
+                       1);
   };
-  Kernel kernel = compute() == UPD_F32 ? step.engine.multiplyF32 : step.engine.multiplyF64;
-  if (packed != 0) {
-    kernel = step.engine.multiplyCoarse;
+  if (units != 0) {
     const size_t warpsOfBlock = UPD_GPU_THREADS / 32;
-    Status status =
-        launchUnits(step, step.engine.pack, step.tables.at(packings[index], window.begin * packed),
-                    count * packed, sumOf(packedUnits[index]), warpsOfBlock);
+    Status status = launchUnits(step, step.engine.pack,
+                                step.tables.at(packings[index], window.begin * operands),
+                                count * operands, units, warpsOfBlock);
+    if (status.ok())
+      status = multiply(step.engine.multiplyCoarse);
     if (!status.ok())
       return status;
   }
-  return launchUnits(step, kernel, step.tables.at(products[index], window.begin), count,
-                     sumOf(productTiles[index]), 1);
+  if (otherTiles == 0)
+    return {};
+  return multiply(compute() == UPD_F32 ? step.engine.multiplyF32 : step.engine.multiplyF64);
 }

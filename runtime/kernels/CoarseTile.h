@@ -63,6 +63,7 @@ inline void packBlocks(const Packing &packing, const float *from, int64_t batch,
 class CoarseTile {
 public:
   using Element = float;
+  static constexpr bool isPacked = true;
   static constexpr int side = PackedStrip::lines;
   static_assert(side == productTileSide(sizeof(Element)));
   static constexpr int stages = 3;

@@ -248,14 +248,15 @@ void compute(CoarseTile &tile, const Product &product, const TilePlace &place) {
                stripsOf(product.packedRhs, product.columns, place.column), strips);
 }
 
-/// Computes the tiles of all products. Called by all threads of a block.
+/// Computes the tiles of all products with packed operands, or of all others. Called by all threads
+/// of a block.
 template <typename Tile, typename Shared>
 void multiply(const Product *products, int64_t count, int64_t tiles,
               UPD_GPU_SHARED_TYPE Shared &shared) {
   using Element = typename Tile::Element;
   forEachOfBlocks(tiles, [&](int64_t number) {
     const Product &product = jobOf(products, count, &Product::firstTile, number);
-    if (!isNeeded<Element>(product))
+    if ((product.packedLhs != nullptr) != Tile::isPacked || !isNeeded<Element>(product))
       return;
     const TilePlace place = placeOf(product, number - product.firstTile, sizeof(Element));
     Tile tile(shared);

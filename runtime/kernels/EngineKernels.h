@@ -133,8 +133,8 @@ struct ProductOperand {
 };
 
 /// The products of two matrices of a tensor, one for each batch, in the tensor's compute type. Each
-/// element is the chain of fused multiply-adds of upd_product_function; by updraft_multiply_coarse,
-/// it is a sum in f32 of products of operands rounded to bf16, in any order.
+/// element is the chain of fused multiply-adds of upd_product_function. With packed operands,
+/// updraft_multiply_coarse computes it: a sum in f32 of products of bf16, in any order.
 struct Product {
   void *const *streams; ///< of the tensor
   const void *row;      ///< its values from the prologues: if it is skipped, nothing is computed
@@ -149,7 +149,7 @@ struct Product {
   int64_t depth;
   int32_t isSymmetric;   ///< computes elements up to the diagonal, and copies them across it
   int64_t firstTile;     ///< the number of tiles of the products before this one
-  const void *packedLhs; ///< of a coarse product
+  const void *packedLhs; ///< null if the operands aren't packed
   const void *packedRhs;
 };
 

@@ -22,6 +22,7 @@ template <typename Element> struct OperandLines {
 template <typename ElementType> class ProductTile {
 public:
   using Element = ElementType;
+  static constexpr bool isPacked = false;            ///< whether the operands are
   static constexpr int lanes = 16 / sizeof(Element); ///< elements of the widest access
   static constexpr int parts = 2;                    ///< vectors of a thread along each side
   static constexpr int threads = 16;                 ///< along each side

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #if defined(__aarch64__)
@@ -14,7 +15,7 @@
 using namespace updraft;
 using package::Machine;
 
-static constexpr uint32_t withBF16 = 5;
+static constexpr uint32_t highestLevel = 4, withBF16 = 5;
 static constexpr std::string_view nameWithBF16 = "x86-64-v4+bf16";
 
 #if defined(__x86_64__)
@@ -45,6 +46,12 @@ const Machine &Machine::host() {
   return machine;
 }
 
+bool Machine::multipliesBF16(uint32_t level) { return level == withBF16; }
+
+Machine Machine::withoutBF16() const {
+  return {architecture, architecture == UPD_X86_64 ? std::min(level, highestLevel) : level};
+}
+
 std::string Machine::name() const {
   if (architecture == UPD_X86_64)
     return level == withBF16 ? std::string(nameWithBF16) : fmt::format("x86-64-v{}", level);
@@ -66,7 +73,8 @@ std::optional<Machine> Machine::named(std::string_view name) {
     return std::nullopt;
   const char *end = name.data() + name.size();
   const auto parsed = std::from_chars(name.data() + prefix.size(), end, machine.level);
-  if (parsed.ec != std::errc() || parsed.ptr != end)
+  if (parsed.ec != std::errc() || parsed.ptr != end ||
+      (machine.architecture == UPD_X86_64 && machine.level > highestLevel))
     return std::nullopt;
   return machine;
 }

@@ -27,6 +27,11 @@ struct Machine {
     return code == UPD_AARCH64 ? codeLevel == 0 || codeLevel == level : codeLevel <= level;
   }
 
+  /// Whether code of a level of x86-64 multiplies bf16 in coarse products.
+  static bool multipliesBF16(uint32_t level);
+  /// The same CPU if it didn't.
+  Machine withoutBF16() const;
+
   /// As in `updraftc --target`: "x86-64-v3", "aarch64+sve256".
   std::string name() const;
 

@@ -476,6 +476,19 @@ updraft.plan @P compute f32 matrix {
 
 // -----
 
+// multiply_c5
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.multiply' op is `coarse`, which needs a `fast` plan that computes f32}}
+  %gram = updraft.multiply coarse %p, %p transposed
+      : !updraft.stream<f32>, !updraft.stream<f32> -> !updraft.stream<f32, rows_by_rows>
+}
+
+// -----
+
 // streamtype_c2: a transposed matrix
 updraft.plan @P compute f32 matrix {
   // expected-error @+1 {{is over `transposed`, must be over `element`, `row`, `column`, `batch`, `rows_by_rows`, `columns_by_columns`, `chosen_by_columns`, `rows_by_chosen` or `chosen_by_chosen`}}

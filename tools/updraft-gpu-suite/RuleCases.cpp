@@ -46,6 +46,7 @@ constexpr Variant variants[] = {
     {"muon", "coarse_products=true"},
     {"polargrad", "ns_set=simple ns_steps=1 polar_first=true"},
     {"scion", "norm=Spectral clamped=true"},
+    {"scion", "coarse_products=true"},
     {"adamw", "", "clip_by_global_norm(max_norm = 1) |> AdamW"},
     {"sgd", "momentum=0.9", "add_noise |> SGD"},
     {"adamw", "", "accumulate(every = 2) |> AdamW"},

@@ -227,6 +227,16 @@ TEST(RuleInterface, HoldsProductsAndShapes) {
   EXPECT_EQ(wide.sequence[3].index, 2u);
 }
 
+TEST(RuleInterface, HoldsCoarseProducts) {
+  RuleInterface rule = products();
+  EXPECT_FALSE(readBack(rule).multipliesCoarsely());
+  rule.plans[2].products[1].coarse = true;
+  const RuleInterface read = readBack(rule);
+  EXPECT_TRUE(read.multipliesCoarsely());
+  EXPECT_FALSE(read.plans[2].products[0].coarse);
+  EXPECT_TRUE(read.plans[2].products[1].coarse);
+}
+
 TEST(RuleInterface, HoldsCallsAndConditions) {
   const RuleInterface rule = readBack(calls());
   const PlanInterface &wide = rule.plans[2];

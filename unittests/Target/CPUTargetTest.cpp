@@ -34,6 +34,14 @@ TEST(CPUTargetTest, UnknownNameListsTheKnown) {
             "`x86-64-v4+bf16`, `aarch64`, `aarch64+sve128`, `aarch64+sve256`, `aarch64+sve512`");
 }
 
+TEST(CPUTargetTest, OnlyOneNamedTargetMultipliesBF16) {
+  auto plain = CPUTarget::named("x86-64-v4"), withBF16 = CPUTarget::named("x86-64-v4+bf16");
+  ASSERT_TRUE(plain && withBF16);
+  EXPECT_FALSE(plain->multipliesBF16);
+  EXPECT_TRUE(withBF16->multipliesBF16);
+  EXPECT_NE(plain->key(), withBF16->key());
+}
+
 TEST(CPUTargetTest, HostIsTheSameEachTime) {
   auto named = CPUTarget::named("host");
   ASSERT_TRUE(bool(named));

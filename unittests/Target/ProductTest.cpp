@@ -46,17 +46,22 @@ public:
     expected = {sizes.rows, sizes.columns};
     bounds = {sizes.rows, sizes.columns};
     for (int64_t i = 0; i < sizes.rows; ++i)
-      for (int64_t j = 0; j < sizes.columns; ++j)
+      for (int64_t j = 0; j < sizes.columns; ++j) {
+        double exact = 0;
         for (int64_t k = 0; k < sizes.depth; ++k) {
           Real left = lhs.at(i, k), right = rhs.at(k, j);
           if (roundsOperands) {
             left = roundedToBF16(left);
             right = roundedToBF16(right);
-            // Each addition may be off by half a unit of the largest partial sum.
+            // Each addition may be off by a unit of the largest partial sum.
+            exact += double(left) * right;
             bounds.at(i, j) += std::abs(left * right) * Real(sizes.depth) * Real(0x1p-23);
+            expected.at(i, j) = Real(exact);
+          } else {
+            expected.at(i, j) = std::fma(left, right, expected.at(i, j));
           }
-          expected.at(i, j) = std::fma(left, right, expected.at(i, j));
         }
+      }
   }
 
   /// Numbers whose sums are rounded.

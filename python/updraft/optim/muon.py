@@ -9,7 +9,7 @@ import torch
 
 from ..definition import FileDefinition
 from ..shipped import part_path
-from ..torch_private import adjusted_lr, orthogonalized
+from ..torch_private import adjusted_lr, cpu_multiplies_bf16, orthogonalized
 from .correspondence import Correspondence, Group, flags, same_names
 from .split import SplitStep
 
@@ -27,8 +27,9 @@ def _scaling(group: Group, dtype: torch.dtype) -> str:
     return chosen if chosen in known else "none"
 
 
-def _always(group: Group, dtype: torch.dtype) -> bool:
-    return True
+def _multiplies_bf16(group: Group, dtype: torch.dtype) -> bool:
+    """Whether coarse products of the group's parameters take less time than the Gram form in f32."""
+    return group["params"][0].is_cuda or cpu_multiplies_bf16()
 
 
 class Muon(SplitStep, torch.optim.Muon):
@@ -37,7 +38,7 @@ class Muon(SplitStep, torch.optim.Muon):
     With `numerics="torch"`, C++ calls torch's products, in bf16, and the rest is compiled from
     `rules/parts/muon.upd`. With "ieee" and "fast" the whole step is compiled from `rules/muon.upd`.
     With "ieee", products have the parameter's precision, but at least f32, and the same bits on
-    every machine. With "fast" they are coarse: CPUs and GPUs that multiply bf16 round operands.
+    every machine. With "fast", CPUs and GPUs that multiply bf16 round operands.
     """
 
     correspondence = Correspondence(
@@ -78,7 +79,7 @@ class Muon(SplitStep, torch.optim.Muon):
     def _correspond(self, numerics: str | None, storage: Mapping[str, Any] | None) -> None:
         super()._correspond(numerics, storage)
         if numerics == "fast":
-            settings = {**self.correspondence.settings, "coarse_products": _always}
+            settings = {**self.correspondence.settings, "coarse_products": _multiplies_bf16}
             self.correspondence = dataclasses.replace(self.correspondence, settings=settings)
 
     def _update_of(self, shape: torch.Size) -> Correspondence:

@@ -432,10 +432,11 @@ def compare_and_measure(
             recorder.figure_at_least(
                 f"{work.name}, times as fast as torch fused", values["torch fused / updraft"], 1
             )
-    side = 40 if quick else 4096
-    recorder.run(
-        f"product f32, {side} x {side} x {side}", lambda: multiplied(library, device, side, quick)
-    )
+    for side in (40,) if quick else (2048, 4096, 8192):
+        recorder.run(
+            f"product f32, {side} x {side} x {side}",
+            lambda: multiplied(library, device, side, quick),  # noqa: B023
+        )
 
 
 def main() -> None:
