@@ -53,7 +53,7 @@ def test_the_language_model(tmp_path):
     result = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stdout + result.stderr
     rows = json.loads((tmp_path / "character_model.json").read_text())
-    assert [row["name"] for row in rows] == ["AdamW", "Muon + AdamW", "NorMuon + AdamW"]
+    assert [row["name"] for row in rows] == ["AdamW", "Muon + AdamW", "NorMuon + AdamW", "SOAP"]
     table = (tmp_path / "character_model.md").read_text()
     xml.dom.minidom.parse(str(tmp_path / "character_model.svg"))
     for row in rows:
