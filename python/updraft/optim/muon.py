@@ -28,7 +28,7 @@ def _scaling(group: Group, dtype: torch.dtype) -> str:
 
 
 def _multiplies_bf16(group: Group, dtype: torch.dtype) -> bool:
-    """Whether coarse products of the group's parameters take less time than the Gram form in f32."""
+    """Whether coarse products take less time for the group than the Gram form in f32."""
     return group["params"][0].is_cuda or cpu_multiplies_bf16()
 
 
