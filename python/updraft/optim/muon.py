@@ -29,7 +29,11 @@ def _scaling(group: Group, dtype: torch.dtype) -> str:
 
 def _multiplies_bf16(group: Group, dtype: torch.dtype) -> bool:
     """Whether coarse products take less time for the group than the Gram form in f32."""
-    return group["params"][0].is_cuda or cpu_multiplies_bf16()
+    params = group["params"]
+    # In f64 nothing is rounded.
+    if not params or params[0].dtype == torch.float64:
+        return False
+    return any(param.is_cuda for param in params) or bool(cpu_multiplies_bf16())
 
 
 class Muon(SplitStep, torch.optim.Muon):
