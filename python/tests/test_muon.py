@@ -185,6 +185,16 @@ def test_coarse_products(monkeypatch, options):
         assert (their - our).norm() <= 0.1 * (their - before).norm()
 
 
+@pytest.mark.parametrize("numerics", ["torch", "ieee", "fast"])
+def test_a_group_without_parameters(numerics):
+    params = matrices()
+    optimizer = optim.Muon([{"params": []}, {"params": params}], numerics=numerics)
+    optimizer.add_param_group({"params": []})
+    set_gradients(params, 0)
+    optimizer.step()
+    assert optimizer.state[params[0]].keys() == {"momentum_buffer"}
+
+
 def stepped_beside_double(monkeypatch, options, numerics, dtype):
     """Returns the parameters before ten steps, and after those of torch in f64 and of ours."""
     monkeypatch.setattr(torch.optim._muon, "_zeropower_via_newtonschulz", orthogonalized_in_double)
