@@ -26,8 +26,8 @@ static_assert(sizeof(PackedStrip) == coarseStripBytes);
 
 /// Packs the blocks of a batch that have the same strip and the same depth; called by all threads
 /// of a warp.
-inline void packBlocks(const Packing &packing, const float *from, int64_t batch, int64_t unit,
-                       int lane) {
+[[gnu::always_inline]] inline void packBlocks(const Packing &packing, const float *from,
+                                              int64_t batch, int64_t unit, int lane) {
   using Two = float __attribute__((ext_vector_type(2)));
   const int64_t unitsOfStrip = PackedStrip::depth / 16;
   const int64_t strip = unit / unitsOfStrip, inStrip = unit % unitsOfStrip;
