@@ -85,7 +85,7 @@ class Pair:
                 assert_same(stepped, torch.as_tensor(value))
 
 
-#: Rules with functions of matrices, for which there is no code for GPUs.
+#: Rules with functions of matrices, which GPUs have no code for.
 ON_CPU = ["Dion2", "KLShampoo", "PSGDPro", "SOAP", "Shampoo"]
 
 CLASSES = sorted(

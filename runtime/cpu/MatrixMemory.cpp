@@ -62,8 +62,8 @@ static bool hasConditions(const PlanInterface &plan) {
 void MatrixMemory::reserve(size_t bytes, size_t workspace, size_t threads) {
   const bool grows = bytes > matrices.size();
   grow(matrices, bytes);
-  // A sweep that chooses between matrices reads the others with empty masks. That is slow where
-  // memory was never written, because it has no pages yet.
+  // A sweep that chooses between matrices reads the others with empty masks. Such a read is slow in
+  // memory that was never written and so has no pages.
   if (grows && hasConditions(plan))
     std::memset(matrices.data(), 0, bytes);
   if (!plan.products.empty())

@@ -166,14 +166,13 @@ void DevicePlan::fillProducts(DeviceArena &tables, const DeviceArena &scratch) {
 int64_t DevicePlan::fillPackings(DeviceArena &tables, const DeviceArena &scratch, Product &product,
                                  size_t index, size_t position, int64_t firstUnit) {
   const size_t count = packedOperandsOf(plan.products[index]);
-  const bool isPacked = packedBytesOf(index, position) != 0;
   int64_t units = 0;
   for (size_t operand = 0; operand < count; ++operand) {
     const size_t place = position * count + operand;
     Packing &packing = tables.host(packings[index])[place];
     packing = packingOf(product, position, operand == 0);
     packing.firstUnit = firstUnit;
-    if (!isPacked)
+    if (packed[index][place].count == 0)
       continue;
     packing.to = scratch.at(packed[index][place]);
     packing.firstUnit = firstUnit + units;

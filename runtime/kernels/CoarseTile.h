@@ -1,7 +1,7 @@
 //===- CoarseTile.h - A tile of a coarse product, by one block ----------------------*- C++ -*-===//
 // Operands are packed first: rounded to bf16, padded with zeros, and in the order in which the
-// matrix unit takes them. So tiles have no edges, and threads copy strips of both operands as they
-// are to the memory that the block shares, two strips ahead.
+// matrix unit takes them. Tiles therefore have no edges, and threads copy strips of operands as
+// they are to the memory that the block shares, two strips ahead.
 
 #ifndef UPDRAFT_RUNTIME_KERNELS_COARSETILE_H
 #define UPDRAFT_RUNTIME_KERNELS_COARSETILE_H
