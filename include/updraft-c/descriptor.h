@@ -210,7 +210,7 @@ enum {
   UPD_PRODUCT_LHS_TRANSPOSED = 2,
   UPD_PRODUCT_RHS_TRANSPOSED = 4,
   UPD_PRODUCT_SYMMETRIC = 8,
-  UPD_PRODUCT_COARSE = 16
+  UPD_PRODUCT_BF16 = 16
 };
 
 /* Prologues, sweeps, products and calls are numbered separately, in the order in which they run.

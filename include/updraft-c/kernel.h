@@ -8,7 +8,7 @@
  * plan for all tensors, or one for vectors and at least one for matrices. The names of a plan's
  * functions start with R, or for the others with R_matrix or the shapes that they are for:
  * R_wide_square. If a plan has products, the object file also has R_product and R_mirror, and if
- * one is coarse, R_coarse_product.
+ * one is in bf16, R_bf16_product.
  * Declarations for a rule R that is linked by hand:
  *   extern const unsigned char R_descriptor[];
  *   void R_initial(const double *hyper, double *initial);
@@ -150,7 +150,7 @@ typedef struct upd_product {
  * fused multiply-adds, the function calls fma or fmaf of the C library. An object file that has
  * products under a name N has the functions N_product and N_mirror.
  *
- * N_coarse_product may round the elements of the operands to bf16 first, and then adds up the
+ * N_bf16_product may round the elements of the operands to bf16 first, and then adds up the
  * products in f32 in any order, and in pairs. It does so on CPUs that multiply bf16; subnormal
  * numbers may then count as 0. */
 typedef void (*upd_product_function)(const upd_product *product);

@@ -23,7 +23,7 @@ typedef struct upd_linked_rule {
   const upd_descriptor *descriptor;
   /* The functions of updraft-c/kernel.h: R_initial and R_validate, then the prologues and sweeps of
    * each plan, in the order of the descriptor; then R_product and R_mirror if a plan has products;
-   * then R_coarse_product if one is coarse. */
+   * then R_bf16_product if one is in bf16. */
   void (*const *functions)(void);
   size_t function_count;
 } upd_linked_rule;

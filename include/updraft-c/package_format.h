@@ -109,7 +109,7 @@ typedef struct upd_package_image {
   uint32_t executable;
   upd_slice functions; /* R_initial, R_validate, then the prologues and sweeps of each plan in the
                           order of its stages (updraft-c/kernel.h), then R_product and R_mirror if a
-                          plan has products, then R_coarse_product if one is coarse. None for PTX,
+                          plan has products, then R_bf16_product if one is in bf16. None for PTX,
                           which uses R_initial and R_validate of an image for a CPU. */
   upd_slice imports;
 } upd_package_image;

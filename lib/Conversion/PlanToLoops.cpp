@@ -36,13 +36,13 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
   /// Builds the functions of products if a plan has some. They are named after the rule.
   void buildProducts() {
     PlanOp named;
-    bool multiplies = false, multipliesCoarsely = false;
+    bool multiplies = false, hasBF16Products = false;
     for (PlanOp plan : formsIn<PlanOp>(getOperation())) {
       if (hasRuleFunctions(plan))
         named = plan;
       multiplies |= plan.multiplies();
-      multipliesCoarsely |= llvm::any_of(plan.getBody().getOps<MultiplyOp>(),
-                                         [](MultiplyOp product) { return product.getCoarse(); });
+      hasBF16Products |= llvm::any_of(plan.getBody().getOps<MultiplyOp>(),
+                                      [](MultiplyOp product) { return product.getBf16(); });
     }
     if (!multiplies)
       return;
@@ -53,9 +53,9 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
     const auto tiles = ProductTiles::choose(named.getCompute(), target);
     buildProductFunctions(builder, unnamed(named.getLoc()), named.getSymName(), named.getCompute(),
                           tiles);
-    if (multipliesCoarsely)
-      buildCoarseProductFunctions(builder, unnamed(named.getLoc()), named.getSymName(),
-                                  named.getCompute(), tiles, multipliesBF16 && vectorBits == 512);
+    if (hasBF16Products)
+      buildBF16ProductFunctions(builder, unnamed(named.getLoc()), named.getSymName(),
+                                named.getCompute(), tiles, multipliesBF16 && vectorBits == 512);
   }
 
   LogicalResult convert(PlanOp plan) {

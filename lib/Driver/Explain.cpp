@@ -152,8 +152,8 @@ void explainProduct(MultiplyOp product, unsigned index, llvm::raw_ostream &os) {
                       product.getSymmetric() ? "" : "2 * ", rows, columns, depth,
                       product.getSymmetric() ? " (half of a general product's: it is symmetric)"
                                              : "");
-  if (product.getCoarse())
-    os << "  coarse: operands are rounded to bf16 where the target multiplies bf16\n";
+  if (product.getBf16())
+    os << "  operands are rounded to bf16 where the target multiplies bf16\n";
 }
 
 void explainCall(CallOp call, unsigned index, llvm::raw_ostream &os) {

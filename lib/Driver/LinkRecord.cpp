@@ -22,8 +22,8 @@ std::vector<std::string> updraft::functionsOf(const runtime::RuleInterface &rule
     names.push_back(rule.name + "_product");
     names.push_back(rule.name + "_mirror");
   }
-  if (rule.multipliesCoarsely())
-    names.push_back(rule.name + "_coarse_product");
+  if (rule.hasBF16Products())
+    names.push_back(rule.name + "_bf16_product");
   return names;
 }
 

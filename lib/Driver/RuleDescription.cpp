@@ -240,7 +240,7 @@ private:
     result.products.push_back({indexOf(product.getLhs()), indexOf(product.getRhs()),
                                indexOf(product.getResult()), product.getLhsTransposed(),
                                product.getRhsTransposed(), product.getSymmetric(),
-                               product.getCoarse()});
+                               product.getBf16()});
   }
 
   void add(CallOp call) {

@@ -188,15 +188,15 @@ ObjectLoader::load(const CompiledRule &rule) {
   if (kernels->interface.multiplies() && isEmulated) {
     const bool isSingle = kernels->interface.compute == UPD_F32;
     kernels->product = isSingle ? updraft_emulator_multiply_f32 : updraft_emulator_multiply_f64;
-    kernels->coarseProduct = kernels->product;
+    kernels->bf16Product = kernels->product;
     kernels->mirror = isSingle ? updraft_emulator_mirror_f32 : updraft_emulator_mirror_f64;
   } else if (kernels->interface.multiplies() && kernels->gpu.ptx.empty()) {
     if (llvm::Error error = resolve(name + "_product", kernels->product))
       return error;
     if (llvm::Error error = resolve(name + "_mirror", kernels->mirror))
       return error;
-    if (kernels->interface.multipliesCoarsely())
-      if (llvm::Error error = resolve(name + "_coarse_product", kernels->coarseProduct))
+    if (kernels->interface.hasBF16Products())
+      if (llvm::Error error = resolve(name + "_bf16_product", kernels->bf16Product))
         return error;
   }
   kernels->descriptor = rule.descriptor;

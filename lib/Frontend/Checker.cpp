@@ -449,7 +449,7 @@ Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
   if (function.kind == RuleFunctionKind::Random)
     return {Kind::Number, Extent::element};
   if (function.kind == RuleFunctionKind::SymmetricProduct ||
-      function.kind == RuleFunctionKind::CoarseProduct)
+      function.kind == RuleFunctionKind::BF16Product)
     return checkProduct(expr, function.name, arguments[0], arguments[1],
                         function.kind == RuleFunctionKind::SymmetricProduct);
   Extent extent = Extent::model;

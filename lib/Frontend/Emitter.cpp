@@ -447,7 +447,7 @@ Value Emitter::product(const Value &left, const Value &right, ProductKind kind, 
     return left;
   count += operationsOfProduct - 1;
   return Value::ofIr(Kind::Number, productOf(left.extent, right.extent),
-                     create<ProductOp>(loc, compute, kind == ProductKind::Coarse,
+                     create<ProductOp>(loc, compute, kind == ProductKind::BF16,
                                        kind == ProductKind::Symmetric, left.ir, right.ir));
 }
 

@@ -276,8 +276,8 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
     return evaluateLargest(expr, function, arguments);
   case RuleFunctionKind::SymmetricProduct:
     return evaluateProduct(expr, function.name, ProductKind::Symmetric, arguments);
-  case RuleFunctionKind::CoarseProduct:
-    return evaluateProduct(expr, function.name, ProductKind::Coarse, arguments);
+  case RuleFunctionKind::BF16Product:
+    return evaluateProduct(expr, function.name, ProductKind::BF16, arguments);
   case RuleFunctionKind::Count:
   case RuleFunctionKind::Reduce:
     break;

@@ -18,7 +18,7 @@ constexpr RuleFunction table[] = {
     {"batch_max", 1, reduce, Extent::batch, ReductionKind::max},
     {"batch_sum", 1, reduce, Extent::batch},
     applied("cholesky", 1, MatrixFunction::cholesky),
-    {"coarse_product", 2, RuleFunctionKind::CoarseProduct, Extent::element},
+    {"bf16_product", 2, RuleFunctionKind::BF16Product, Extent::element},
     {"column_dot", 2, reduce, Extent::column},
     {"column_max", 1, reduce, Extent::column, ReductionKind::max},
     {"column_sum", 1, reduce, Extent::column},

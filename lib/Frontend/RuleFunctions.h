@@ -20,7 +20,7 @@ enum class RuleFunctionKind : uint8_t {
   SizeOf, ///< the number of rows or columns of a matrix
   Transpose,
   SymmetricProduct,
-  CoarseProduct,
+  BF16Product,
   Identity, ///< the identity matrix with as many rows as its argument
   Apply,    ///< a function of whole matrices
   Diagonal, ///< of a square matrix, over its rows or columns
@@ -29,7 +29,7 @@ enum class RuleFunctionKind : uint8_t {
 };
 
 /// The properties of a product of matrices.
-enum class ProductKind : uint8_t { General, Symmetric, Coarse };
+enum class ProductKind : uint8_t { General, Symmetric, BF16 };
 
 struct RuleFunction {
   llvm::StringRef name;

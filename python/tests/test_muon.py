@@ -177,7 +177,7 @@ def test_compiled_products(monkeypatch, options, numerics, dtype, bound):
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_coarse_products(monkeypatch, options):
+def test_bf16_products(monkeypatch, options):
     # CPUs that multiply bf16 round operands, and errors are those of the update.
     if "ns_coefficients" in options:
         pytest.skip("these coefficients don't converge, so errors grow")

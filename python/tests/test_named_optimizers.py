@@ -127,7 +127,7 @@ def test_numerics_are_an_argument_of_both(name, numerics):
         make(updraft.load(name), numerics=numerics),
     ]
     if name == "Muon" and numerics != "ieee":
-        optimizers.pop()  # the class has torch's products, or coarse ones
+        optimizers.pop()  # the class has torch's products, or bf16 ones
     step_alike(optimizers, 4)
     assert_same_bits(*optimizers)
 

@@ -116,10 +116,10 @@ def test_muon_with_compiled_products(dtype, emulated):
 
 
 @pytest.mark.parametrize("name", ["muon", "normuon"])
-def test_coarse_products(name, emulated):
+def test_bf16_products(name, emulated):
     """Both devices may round operands to bf16, and add up in other orders."""
     shapes = [(65, 70), (70, 65), (2, 33, 20), (3, 3)]
-    flags = {"coarse_products": True, "ns_steps": 2}
+    flags = {"bf16_products": True, "ns_steps": 2}
 
     def make(params):
         rule = updraft.load(name)

@@ -33,7 +33,7 @@ OF_LISTS = {
     "polar_express_8",
     "spectral_ratio",
     "square_newton_schulz",
-    "wide_coarse_newton_schulz",
+    "wide_bf16_newton_schulz",
     "width",
 }
 
@@ -80,8 +80,8 @@ PRODUCTS = {
     "scatter_rows": lambda x: lang.scatter_rows(*_of_chosen_rows(x)),
     "sort_columns": lambda x: lang.sort_columns(x, lang.column_sum(x)),
     "sort_rows": lambda x: lang.sort_rows(x, lang.row_sum(x)),
-    "coarse_newton_schulz": lambda x: lang.coarse_newton_schulz(x / 8, [(1.5, -0.5, 0)]),
-    "coarse_product": lambda x: lang.coarse_product(x, x.T) @ x,
+    "bf16_newton_schulz": lambda x: lang.bf16_newton_schulz(x / 8, [(1.5, -0.5, 0)]),
+    "bf16_product": lambda x: lang.bf16_product(x, x.T) @ x,
     "symmetric_product": lambda x: lang.symmetric_product(x, x.T) @ x,
     "trace": lambda x: lang.trace(x @ x.T) * x,
     "transpose": lambda x: lang.transpose(x).T,

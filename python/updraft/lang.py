@@ -401,9 +401,9 @@ def trace(x: Operand) -> Value:
     return _call("trace", x)
 
 
-def coarse_product(x: Operand, y: Operand) -> Value:
+def bf16_product(x: Operand, y: Operand) -> Value:
     """A product whose operands may be rounded to bf16, in `fast` numerics."""
-    return _call("coarse_product", x, y)
+    return _call("bf16_product", x, y)
 
 
 def symmetric_product(x: Operand, y: Operand) -> Value:
@@ -514,9 +514,9 @@ def gram_newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
     return _call("gram_newton_schulz", x, _list_of_triples(coefficients))
 
 
-def coarse_newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
-    """`newton_schulz` with coarse products."""
-    return _call("coarse_newton_schulz", x, _list_of_triples(coefficients))
+def bf16_newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
+    """`newton_schulz` with bf16 products."""
+    return _call("bf16_newton_schulz", x, _list_of_triples(coefficients))
 
 
 def newton_schulz_coefficients(set: str, steps: Operand) -> Value:

@@ -148,7 +148,7 @@ void DescriptorReader::addStream(const upd_stream_record &record, PlanInterface 
 
 void DescriptorReader::addProduct(const upd_stage_record &record, PlanInterface &plan) {
   constexpr uint32_t allFlags = UPD_PRODUCT_LHS_TRANSPOSED | UPD_PRODUCT_RHS_TRANSPOSED |
-                                UPD_PRODUCT_SYMMETRIC | UPD_PRODUCT_COARSE;
+                                UPD_PRODUCT_SYMMETRIC | UPD_PRODUCT_BF16;
   const std::vector<uint32_t> reads = indices(record.reads, "`reads` of a product");
   const std::vector<uint32_t> makes = indices(record.makes, "`makes` of a product");
   if (reads.size() != 2 || makes.size() != 1 || (record.flags & ~allFlags) != 0 ||
@@ -158,7 +158,7 @@ void DescriptorReader::addProduct(const upd_stage_record &record, PlanInterface 
   plan.products.push_back(
       {reads[0], reads[1], makes[0], (record.flags & UPD_PRODUCT_LHS_TRANSPOSED) != 0,
        (record.flags & UPD_PRODUCT_RHS_TRANSPOSED) != 0,
-       (record.flags & UPD_PRODUCT_SYMMETRIC) != 0, (record.flags & UPD_PRODUCT_COARSE) != 0});
+       (record.flags & UPD_PRODUCT_SYMMETRIC) != 0, (record.flags & UPD_PRODUCT_BF16) != 0});
 }
 
 void DescriptorReader::addCall(const upd_stage_record &record, PlanInterface &plan) {

@@ -131,7 +131,7 @@ upd_stage_record DescriptorWriter::stageOf(const PlanInterface &plan, const Stag
     record.flags = (product.lhsTransposed ? UPD_PRODUCT_LHS_TRANSPOSED : 0) |
                    (product.rhsTransposed ? UPD_PRODUCT_RHS_TRANSPOSED : 0) |
                    (product.symmetric ? UPD_PRODUCT_SYMMETRIC : 0) |
-                   (product.coarse ? UPD_PRODUCT_COARSE : 0);
+                   (product.bf16 ? UPD_PRODUCT_BF16 : 0);
     record.over = static_cast<upd_extent>(plan.streams[product.result].over);
     record.reads = indices(std::array{product.lhs, product.rhs});
     record.makes = indices(std::array{product.result});

@@ -137,7 +137,7 @@ ordered_json jsonOf(const ProductInterface &product, uint32_t number) {
       .add("rhs", product.rhs)
       .addFlag(product.rhsTransposed, "rhs_transposed")
       .addFlag(product.symmetric, "symmetric")
-      .addFlag(product.coarse, "coarse")
+      .addFlag(product.bf16, "bf16")
       .add("result", product.result)
       .take();
 }

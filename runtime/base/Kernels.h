@@ -46,7 +46,7 @@ struct Kernels {
   std::vector<PlanFunctions> plans;
   upd_product_function product = nullptr; ///< these two are null if no plan has products
   upd_mirror_function mirror = nullptr;
-  upd_product_function coarseProduct = nullptr; ///< null if no product is coarse
+  upd_product_function bf16Product = nullptr; ///< null if no product is in bf16
   GPUKernels gpu;
   /// Owns the memory of the functions.
   std::shared_ptr<const void> code;

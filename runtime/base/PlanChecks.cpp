@@ -228,8 +228,8 @@ private:
     if (lhs.along != rhs.down || lhs.down != result.down || rhs.along != result.along)
       fail(fmt::format("the streams {} and {} have no product over {}", product.lhs, product.rhs,
                        textOf(plan.streams[product.result].over)));
-    if (product.coarse && rule.compute != UPD_F32)
-      fail(fmt::format("a coarse product of `{}`, expected `f32`", nameOf(rule.compute)));
+    if (product.bf16 && rule.compute != UPD_F32)
+      fail(fmt::format("a bf16 product of `{}`, expected `f32`", nameOf(rule.compute)));
     if (product.symmetric && result.down != result.along)
       fail(fmt::format("the result of a symmetric product is over {}",
                        textOf(plan.streams[product.result].over)));

@@ -132,7 +132,7 @@ struct ProductInterface {
   uint32_t lhs, rhs, result;
   bool lhsTransposed = false, rhsTransposed = false;
   bool symmetric = false; // elements above the diagonal are those below it
-  bool coarse = false;    // operands may be rounded to bf16
+  bool bf16 = false;      // operands may be rounded to bf16
 };
 
 /// A call of a function of matrices. Its members are stream numbers.

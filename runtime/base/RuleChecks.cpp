@@ -84,10 +84,10 @@ bool RuleInterface::multiplies() const {
                      [](const PlanInterface &plan) { return !plan.products.empty(); });
 }
 
-bool RuleInterface::multipliesCoarsely() const {
+bool RuleInterface::hasBF16Products() const {
   return std::any_of(plans.begin(), plans.end(), [](const PlanInterface &plan) {
     return std::any_of(plan.products.begin(), plan.products.end(),
-                       [](const ProductInterface &product) { return product.coarse; });
+                       [](const ProductInterface &product) { return product.bf16; });
   });
 }
 

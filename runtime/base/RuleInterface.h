@@ -57,7 +57,7 @@ struct RuleInterface {
   bool usesRows() const;
   /// Whether a plan has products, so that the code has the functions for them.
   bool multiplies() const;
-  bool multipliesCoarsely() const;
+  bool hasBF16Products() const;
 
   /// Reads a descriptor (updraft-c/descriptor.h) that may be damaged. UPD_INVALID_ARGUMENT: the
   /// message has the reason, and `result` is unchanged. In an accepted one, every number is that of

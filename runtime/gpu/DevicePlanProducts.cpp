@@ -41,15 +41,15 @@ bool DevicePlan::matricesOutliveSections() const {
   return false;
 }
 
-/// How many operands of a product are packed: none unless it is coarse, and one if a matrix is
+/// How many operands of a product are packed: none unless it is in bf16, and one if a matrix is
 /// multiplied by its transpose, because both have the same lines.
 static size_t packedOperandsOf(const ProductInterface &product) {
-  if (!product.coarse)
+  if (!product.bf16)
     return 0;
   return product.lhs == product.rhs && product.lhsTransposed != product.rhsTransposed ? 1 : 2;
 }
 
-/// The bytes of the packed operands of a product of one tensor. 0 if it isn't coarse, and if the
+/// The bytes of the packed operands of a product of one tensor. 0 if it isn't in bf16, and if the
 /// matrices are so small that most of these bytes would be padding: then it is multiplied in f32.
 size_t DevicePlan::packedBytesOf(size_t index, size_t position) const {
   const Product product = productOf(index, position);
@@ -161,7 +161,7 @@ void DevicePlan::fillProducts(DeviceArena &tables, const DeviceArena &scratch) {
   }
 }
 
-/// Packs the operands of a coarse product of one tensor from the unit number `firstUnit` on.
+/// Packs the operands of a bf16 product of one tensor from the unit number `firstUnit` on.
 /// Returns the number of units.
 int64_t DevicePlan::fillPackings(DeviceArena &tables, const DeviceArena &scratch, Product &product,
                                  size_t index, size_t position, int64_t firstUnit) {
@@ -256,7 +256,7 @@ Status DevicePlan::launchProduct(const Step &step, size_t index, Window window) 
                                 step.tables.at(packings[index], window.begin * operands),
                                 count * operands, units, warpsOfBlock);
     if (status.ok())
-      status = multiply(step.engine.multiplyCoarse);
+      status = multiply(step.engine.multiplyBF16);
     if (!status.ok())
       return status;
   }

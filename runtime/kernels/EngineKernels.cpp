@@ -5,7 +5,7 @@
 #include "runtime/kernels/EngineKernels.h"
 
 #include "runtime/base/ScalarStorage.h"
-#include "runtime/kernels/CoarseTile.h"
+#include "runtime/kernels/BF16Tile.h"
 #include "runtime/kernels/KernelThread.h"
 #include "runtime/kernels/ProductTile.h"
 
@@ -238,8 +238,8 @@ void compute(ProductTile<Element> &tile, const Product &product, const TilePlace
                place.row * ProductTile<Element>::side, place.column * ProductTile<Element>::side);
 }
 
-void compute(CoarseTile &tile, const Product &product, const TilePlace &place) {
-  const int64_t strips = coarseStrips(product.depth);
+void compute(BF16Tile &tile, const Product &product, const TilePlace &place) {
+  const int64_t strips = bf16Strips(product.depth);
   auto stripsOf = [&](const void *packed, int64_t lines, int64_t line) {
     const int64_t perBatch = productTilesAlong(lines, sizeof(float));
     return static_cast<const PackedStrip *>(packed) + (place.batch * perBatch + line) * strips;
@@ -278,7 +278,7 @@ void multiply(const Product *products, int64_t count, int64_t tiles,
 
 UPD_GPU_SHARED ProductTile<float>::Strips floatStrips;
 UPD_GPU_SHARED ProductTile<double>::Strips doubleStrips;
-UPD_GPU_SHARED CoarseTile::Stages coarseStages;
+UPD_GPU_SHARED BF16Tile::Stages bf16Stages;
 
 UPD_GPU_KERNEL updraft_multiply_f32(const Product *products, int64_t count, int64_t tiles) {
   multiply<ProductTile<float>>(products, count, tiles, floatStrips);
@@ -301,8 +301,8 @@ UPD_GPU_KERNEL updraft_pack(const Packing *packings, int64_t count, int64_t unit
   }
 }
 
-UPD_GPU_KERNEL updraft_multiply_coarse(const Product *products, int64_t count, int64_t tiles) {
-  multiply<CoarseTile>(products, count, tiles, coarseStages);
+UPD_GPU_KERNEL updraft_multiply_bf16(const Product *products, int64_t count, int64_t tiles) {
+  multiply<BF16Tile>(products, count, tiles, bf16Stages);
 }
 
 UPD_GPU_KERNEL updraft_commit(const BegunTensor *tensors, int64_t count) {

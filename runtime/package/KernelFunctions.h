@@ -1,7 +1,7 @@
 //===- KernelFunctions.h - The functions of a rule, from a list of addresses --------*- C++ -*-===//
 // Packages and linked rules list the functions of a rule in one order: R_initial, R_validate, then
 // the prologues and sweeps of each plan in the order in which they run, then R_product and R_mirror
-// if a plan has products, then R_coarse_product if one is coarse.
+// if a plan has products, then R_bf16_product if one is in bf16.
 
 #ifndef UPDRAFT_RUNTIME_PACKAGE_KERNELFUNCTIONS_H
 #define UPDRAFT_RUNTIME_PACKAGE_KERNELFUNCTIONS_H
@@ -14,7 +14,7 @@ namespace updraft::package {
 
 /// The number of functions in the list.
 inline size_t functionCount(const runtime::RuleInterface &rule) {
-  size_t count = 2 + (rule.multiplies() ? 2 : 0) + (rule.multipliesCoarsely() ? 1 : 0);
+  size_t count = 2 + (rule.multiplies() ? 2 : 0) + (rule.hasBF16Products() ? 1 : 0);
   for (const runtime::PlanInterface &plan : rule.plans)
     count += plan.sweeps.size() + plan.prologues;
   return count;
@@ -43,8 +43,8 @@ void setFunctions(const runtime::RuleInterface &rule, Next next, runtime::Kernel
     take(kernels.product);
     take(kernels.mirror);
   }
-  if (rule.multipliesCoarsely())
-    take(kernels.coarseProduct);
+  if (rule.hasBF16Products())
+    take(kernels.bf16Product);
 }
 
 } // namespace updraft::package

@@ -27,7 +27,7 @@ struct Machine {
     return code == UPD_AARCH64 ? codeLevel == 0 || codeLevel == level : codeLevel <= level;
   }
 
-  /// Whether code of a level of x86-64 multiplies bf16 in coarse products.
+  /// Whether code of a level of x86-64 has instructions for bf16 products.
   static bool multipliesBF16(uint32_t level);
   /// The same CPU if it didn't.
   Machine withoutBF16() const;

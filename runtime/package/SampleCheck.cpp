@@ -195,7 +195,7 @@ Status SampleRun::run(SampleSize &compared) {
     if (Status status = step(number); !status.ok())
       return status;
   compared = {steps, 0, 0};
-  if (kernels->interface.multipliesCoarsely() && Machine::multipliesBF16(image.level))
+  if (kernels->interface.hasBF16Products() && Machine::multipliesBF16(image.level))
     return {};
   return compare(compared);
 }

@@ -18,7 +18,7 @@ struct SampleSize {
 
 /// Runs the steps of an image's sample on this process's CPU, and compares every bit of the
 /// parameters and states, except those of NaNs. Compares nothing if the image multiplies bf16,
-/// because coarse products then have other bits than the sample. UPD_INTERNAL_ERROR: they differ;
+/// because bf16 products then have other bits than the sample. UPD_INTERNAL_ERROR: they differ;
 /// the message says where. UPD_INVALID_ARGUMENT: the sample is damaged. Else the errors of
 /// loadKernels.
 runtime::Status checkSample(const Package &package, const Image &image, SampleSize &compared);

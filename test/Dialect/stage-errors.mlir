@@ -482,8 +482,8 @@ updraft.plan @P compute f32 matrix {
   %g = updraft.stream "grad" : !updraft.stream<f32>
   updraft.initial() { updraft.yield }
   updraft.validate() messages [] { updraft.yield }
-  // expected-error @+1 {{'updraft.multiply' op is `coarse`, which needs a `fast` plan that computes f32}}
-  %gram = updraft.multiply coarse %p, %p transposed
+  // expected-error @+1 {{'updraft.multiply' op is `bf16`, which needs a `fast` plan that computes f32}}
+  %gram = updraft.multiply bf16 %p, %p transposed
       : !updraft.stream<f32>, !updraft.stream<f32> -> !updraft.stream<f32, rows_by_rows>
 }
 

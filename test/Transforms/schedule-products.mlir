@@ -207,28 +207,28 @@ updraft.rule @Squares compute f32 matrix {
 
 // -----
 
-// A coarse product is one in fast rules that compute f32.
-// CHECK-LABEL: updraft.plan @Coarse compute f32 matrix fast
-// CHECK:         %[[A:.*]] = updraft.multiply coarse symmetric %grad, %grad transposed :
-// CHECK:         updraft.multiply coarse %[[A]], %grad :
-updraft.rule @Coarse compute f32 matrix fast {
+// A bf16 product is one in fast rules that compute f32.
+// CHECK-LABEL: updraft.plan @BF16 compute f32 matrix fast
+// CHECK:         %[[A:.*]] = updraft.multiply bf16 symmetric %grad, %grad transposed :
+// CHECK:         updraft.multiply bf16 %[[A]], %grad :
+updraft.rule @BF16 compute f32 matrix fast {
   %param = updraft.param stored f32 : f32
   %grad = updraft.grad stored f32 : f32
   %t = updraft.transpose %grad : f32
-  %a = updraft.product coarse symmetric %grad, %t : f32
-  %b = updraft.product coarse %a, %grad : f32
+  %a = updraft.product bf16 symmetric %grad, %t : f32
+  %b = updraft.product bf16 %a, %grad : f32
   updraft.next %b : f32
 }
 
 // -----
 
 // CHECK-LABEL: updraft.plan @Exact compute f32 matrix
-// CHECK-NOT:     coarse
+// CHECK-NOT:     bf16
 updraft.rule @Exact compute f32 matrix {
   %param = updraft.param stored f32 : f32
   %grad = updraft.grad stored f32 : f32
   %t = updraft.transpose %grad : f32
-  %a = updraft.product coarse symmetric %grad, %t : f32
+  %a = updraft.product bf16 symmetric %grad, %t : f32
   %b = updraft.product %a, %grad : f32
   updraft.next %b : f32
 }
@@ -236,12 +236,12 @@ updraft.rule @Exact compute f32 matrix {
 // -----
 
 // CHECK-LABEL: updraft.plan @Double compute f64 matrix fast
-// CHECK-NOT:     coarse
+// CHECK-NOT:     bf16
 updraft.rule @Double compute f64 matrix fast {
   %param = updraft.param stored f64 : f64
   %grad = updraft.grad stored f64 : f64
   %t = updraft.transpose %grad : f64
-  %a = updraft.product coarse symmetric %grad, %t : f64
+  %a = updraft.product bf16 symmetric %grad, %t : f64
   %b = updraft.product %a, %grad : f64
   updraft.next %b : f64
 }

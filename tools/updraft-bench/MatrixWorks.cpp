@@ -29,10 +29,10 @@ constexpr const char *symmetricRule = R"(rule Symmetric(lr = 1e-9) {
   }
 })";
 
-constexpr const char *coarseRule = R"(rule Coarse(lr = 1e-9) {
+constexpr const char *bf16Rule = R"(rule BF16(lr = 1e-9) {
   update(param, grad) {
     next param = if matrix
-                 then lr * coarse_product(coarse_product(param, transpose(grad)), grad)
+                 then lr * bf16_product(bf16_product(param, transpose(grad)), grad)
                  else param
   }
 })";
@@ -97,15 +97,15 @@ std::vector<Row> products(const BenchOptions &options, const std::string &work, 
   return rows;
 }
 
-std::vector<Row> coarseProducts(const BenchOptions &options, const std::string &work,
-                                int32_t threads) {
+std::vector<Row> bf16Products(const BenchOptions &options, const std::string &work,
+                              int32_t threads) {
   const Shape shape = options.quick ? Shape{24, 40} : Shape{768, 3072};
   ThreadPool pool(threads);
-  Stepper coarse = stepperOf(coarseRule, "fast", shape, pool);
+  Stepper bf16 = stepperOf(bf16Rule, "fast", shape, pool);
   const int64_t operations = 4 * shape.rows * shape.rows * shape.columns;
   std::vector<Row> rows =
       race(options.labelled(work),
-           {timed("two coarse products", "f32", [&] { coarse.step(); }),
+           {timed("two bf16 products", "f32", [&] { bf16.step(); }),
             peakOf<multiplyAndAddPairs>("peak of bf16", "bf16", pool, operations)},
            options.quick ? 3 : 21, options.quick ? 1e-4 : 5e-2);
   rows[0].figure = {"of the peak of bf16", timesAsLong(rows[1], rows[0]), 0.70};
@@ -154,13 +154,13 @@ std::vector<Work> updraft::bench::matrixWorks() {
          /*group=*/"matrices"});
     if (!multipliesBF16())
       continue;
-    const std::string coarse =
-        fmt::format("matrices-coarse-{}-thread{}", threads, threads == 1 ? "" : "s");
-    works.push_back({coarse,
-                     fmt::format("coarse products of 768 x 3072 in fast numerics on {} thread{}",
+    const std::string bf16 =
+        fmt::format("matrices-bf16-{}-thread{}", threads, threads == 1 ? "" : "s");
+    works.push_back({bf16,
+                     fmt::format("bf16 products of 768 x 3072 in fast numerics on {} thread{}",
                                  threads, threads == 1 ? "" : "s"),
-                     [coarse, threads](const BenchOptions &options) {
-                       return coarseProducts(options, coarse, threads);
+                     [bf16, threads](const BenchOptions &options) {
+                       return bf16Products(options, bf16, threads);
                      },
                      /*group=*/"matrices"});
   }

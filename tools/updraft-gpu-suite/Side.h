@@ -43,9 +43,9 @@ public:
   size_t tensors() const { return shapes.size(); }
   const TensorShape &shape(size_t tensor) const { return shapes[tensor]; }
   std::vector<std::string> states() const;
-  /// Whether steps multiply matrices, and whether a product is coarse.
+  /// Whether steps multiply matrices, and whether a product is in bf16.
   bool multiplies() const { return hasProduct("product"); }
-  bool multipliesCoarsely() const { return hasProduct("coarse"); }
+  bool hasBF16Products() const { return hasProduct("bf16"); }
   upd_dtype paramType() const { return upd_rule_param_dtype(rule.get()); }
   std::vector<char> param(size_t tensor);
   /// Returns false if the tensor doesn't have this state.

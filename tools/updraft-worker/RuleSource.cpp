@@ -59,7 +59,7 @@ std::string worker::packSource(const v1::Rule &rule) {
       throw Refusal(Reason::InvalidArgument, unknownStorageType(text));
     storage.emplace_back(name, *type);
   }
-  // Only coarse products need instructions for bf16, so stores of other rules move to more
+  // Only bf16 products need instructions for bf16, so stores of other rules move to more
   // machines.
   const package::Machine &machine = package::Machine::host();
   request.targets = {(rule.numerics() == "fast" ? machine : machine.withoutBF16()).name()};

@@ -207,7 +207,7 @@ llvm::Error PackageCommands::runVerify() const {
         return error;
       ran = true;
       if (compared.tensors == 0) {
-        os << llvm::formatv("{0,-16} variant `{1}`: ran {2} steps; not compared, coarse products "
+        os << llvm::formatv("{0,-16} variant `{1}`: ran {2} steps; not compared, bf16 products "
                             "have other bits than the sample\n",
                             image.target, variant, compared.steps);
         continue;

@@ -1,6 +1,6 @@
 //===- DeviceProductTests.cpp - Products of matrices on a device ------------------------------===//
 // The kernel that multiplies must have the bits of one chain of fused multiply-adds per element, at
-// every edge of its tiles. Coarse products are within a bound. Then steps of rules with products
+// every edge of its tiles. BF16 products are within a bound. Then steps of rules with products
 // have the bits of the CPU's. The
 // devices are the emulator and, if there is one, a GPU.
 
@@ -28,8 +28,8 @@ float roundedToBF16(float value) {
 template <typename Element> class Multiplication {
 public:
   Multiplication(gpu::Device &device, const gpu::EngineKernels &engine, Sizes sizes,
-                 bool isCoarse = false)
-      : device(device), engine(engine), sizes(sizes), isCoarse(isCoarse),
+                 bool isBF16 = false)
+      : device(device), engine(engine), sizes(sizes), isBF16(isBF16),
         random(sizes.rows * 1000 + sizes.columns) {}
 
   ~Multiplication() {
@@ -61,14 +61,14 @@ public:
                          depth,
                          isSymmetric,
                          0};
-    if (isCoarse)
+    if (isBF16)
       pack(product);
     int64_t tiles = batches * productTilesOf(product, sizeof(Element)), count = 1;
     auto *products = static_cast<gpu::Product *>(copy(std::vector<gpu::Product>{product}));
     void *arguments[] = {&products, &count, &tiles};
     gpu::Kernel kernel = sizeof(Element) == 4 ? engine.multiplyF32 : engine.multiplyF64;
-    if (isCoarse)
-      kernel = engine.multiplyCoarse;
+    if (isBF16)
+      kernel = engine.multiplyBF16;
     ASSERT_TRUE(device.launch(kernel, device.blocksFor(tiles, 1), arguments, nullptr).ok());
     ASSERT_TRUE(
         device.read(result.data(), streams[2], result.size() * sizeof(Element), nullptr).ok());
@@ -87,7 +87,7 @@ public:
             exact += term;
             magnitude += std::fabs(term);
           }
-          if (isCoarse) {
+          if (isBF16) {
             // Each of the `depth` additions may be off by a unit of the largest partial sum, and
             // subnormal results are one unit wide.
             ASSERT_NEAR(result[place], exact, depth * (0x1p-23 * magnitude + 0x1p-149))
@@ -156,7 +156,7 @@ private:
   gpu::Device &device;
   const gpu::EngineKernels &engine;
   Sizes sizes;
-  bool isCoarse;
+  bool isBF16;
   std::mt19937_64 random;
   std::vector<void *> allocated;
 };
@@ -165,17 +165,17 @@ class DeviceProducts : public OnDevice<> {
 protected:
   void SetUp() override { ASSERT_TRUE(gpu::EngineKernels::load(*on.device, engine).ok()); }
 
-  template <typename Element> void multiply(Sizes sizes, bool isCoarse = false) {
+  template <typename Element> void multiply(Sizes sizes, bool isBF16 = false) {
     for (const bool lhsTransposed : {false, true})
       for (const bool rhsTransposed : {false, true})
-        Multiplication<Element>(*on.device, engine, sizes, isCoarse)
+        Multiplication<Element>(*on.device, engine, sizes, isBF16)
             .run(lhsTransposed, rhsTransposed, false);
   }
 
   template <typename Element>
-  void multiplySymmetric(int64_t side, int64_t depth, int64_t batches, bool isCoarse = false) {
+  void multiplySymmetric(int64_t side, int64_t depth, int64_t batches, bool isBF16 = false) {
     for (const bool transposed : {false, true})
-      Multiplication<Element>(*on.device, engine, {side, side, depth, batches}, isCoarse)
+      Multiplication<Element>(*on.device, engine, {side, side, depth, batches}, isBF16)
           .run(transposed, !transposed, true);
   }
 
@@ -208,7 +208,7 @@ TEST_P(DeviceProducts, LeaveTheResultIfTheTensorIsSkipped) {
 }
 
 // Tiles are 128 wide, warps have 64 x 32 elements, and strips are 32 deep.
-TEST_P(DeviceProducts, AreWithinTheirBoundIfTheyAreCoarse) {
+TEST_P(DeviceProducts, InBF16AreWithinTheirBound) {
   const Sizes sizes[] = {{1, 1, 1, 1},    {9, 5, 0, 1},      {16, 8, 16, 1},
                          {3, 5, 17, 3},   {33, 65, 31, 2},   {64, 32, 32, 1},
                          {65, 33, 33, 2}, {128, 128, 64, 1}, {129, 127, 70, 1}};

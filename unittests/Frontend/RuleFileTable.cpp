@@ -354,7 +354,7 @@ const std::vector<RuleFile> &updraft::ruleFiles() {
        "Dion2",
        {{"", "fraction=0.5", "fraction=1"},
         {"", "adjust_lr=rms_norm"},
-        {"", "coarse_products=true"},
+        {"", "bf16_products=true"},
         maximize},
        {"lr=0.01", "ef_decay=0.95", "weight_decay=0.01", "epsilon=1e-08"},
        {badLr,

@@ -227,14 +227,14 @@ TEST(RuleInterface, HoldsProductsAndShapes) {
   EXPECT_EQ(wide.sequence[3].index, 2u);
 }
 
-TEST(RuleInterface, HoldsCoarseProducts) {
+TEST(RuleInterface, HoldsBF16Products) {
   RuleInterface rule = products();
-  EXPECT_FALSE(readBack(rule).multipliesCoarsely());
-  rule.plans[2].products[1].coarse = true;
+  EXPECT_FALSE(readBack(rule).hasBF16Products());
+  rule.plans[2].products[1].bf16 = true;
   const RuleInterface read = readBack(rule);
-  EXPECT_TRUE(read.multipliesCoarsely());
-  EXPECT_FALSE(read.plans[2].products[0].coarse);
-  EXPECT_TRUE(read.plans[2].products[1].coarse);
+  EXPECT_TRUE(read.hasBF16Products());
+  EXPECT_FALSE(read.plans[2].products[0].bf16);
+  EXPECT_TRUE(read.plans[2].products[1].bf16);
 }
 
 TEST(RuleInterface, HoldsCallsAndConditions) {

@@ -61,8 +61,8 @@ JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlock
   tiles = tilesOf(shape, compute, smallBlocks);
   buildProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles);
   if (!isDouble)
-    buildCoarseProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles,
-                                shape.loops.multipliesBF16);
+    buildBF16ProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles,
+                              shape.loops.multipliesBF16);
 
   auto linked = JitModule::link(*module, shape.cpu);
   if (!linked) {
@@ -73,8 +73,8 @@ JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlock
   product = process->find<upd_product_function>("R_product");
   mirror = process->find<upd_mirror_function>("R_mirror");
   if (!isDouble)
-    coarse = process->find<upd_product_function>("R_coarse_product");
-  EXPECT_TRUE(product && mirror && (isDouble || coarse)) << "for " << shape.name;
+    bf16 = process->find<upd_product_function>("R_bf16_product");
+  EXPECT_TRUE(product && mirror && (isDouble || bf16)) << "for " << shape.name;
 }
 
 JitProduct::~JitProduct() = default;

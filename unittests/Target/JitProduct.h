@@ -35,7 +35,7 @@ public:
   ~JitProduct();
 
   upd_product_function product = nullptr;
-  upd_product_function coarse = nullptr; ///< for f32
+  upd_product_function bf16 = nullptr; ///< for f32
   upd_mirror_function mirror = nullptr;
   ProductTiles tiles;
 

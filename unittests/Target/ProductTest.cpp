@@ -32,9 +32,9 @@ float roundedToBF16(float value) {
 
 template <typename Real> class Products {
 public:
-  explicit Products(const ProductShape &shape, bool smallBlocks = false, bool isCoarse = false)
-      : code(shape, std::is_same_v<Real, double>, smallBlocks), isCoarse(isCoarse),
-        roundsOperands(isCoarse && shape.loops.multipliesBF16) {}
+  explicit Products(const ProductShape &shape, bool smallBlocks = false, bool isBF16 = false)
+      : code(shape, std::is_same_v<Real, double>, smallBlocks), isBF16(isBF16),
+        roundsOperands(isBF16 && shape.loops.multipliesBF16) {}
 
   const ProductTiles &tiles() const { return code.tiles; }
 
@@ -86,7 +86,7 @@ public:
     const upd_product product{
         left.first, left.row, left.column, right.first, right.row, right.column,   result.begin(),
         row,        rows,     columns,     lhs.columns, below,     workspace.get()};
-    (isCoarse ? code.coarse : code.product)(&product);
+    (isBF16 ? code.bf16 : code.product)(&product);
     size_t wrong = 0;
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < (i + 1 < rows ? row : columns); ++j) {
@@ -111,7 +111,7 @@ private:
   static constexpr unsigned char pattern = 0xff; // NaNs
 
   JitProduct code;
-  bool isCoarse, roundsOperands;
+  bool isBF16, roundsOperands;
   Matrix<Real> lhs{0, 0}, rhs{0, 0}, expected{0, 0}, bounds{0, 0};
   std::unique_ptr<unsigned char, decltype(&std::free)> workspace{
       static_cast<unsigned char *>(std::aligned_alloc(64, UPD_PRODUCT_WORKSPACE + guardBytes)),
@@ -144,9 +144,9 @@ TEST_P(ProductTest, SizesAroundTiles) {
   });
 }
 
-TEST_P(ProductTest, CoarseSizesAndLayouts) {
+TEST_P(ProductTest, BF16SizesAndLayouts) {
   for (const bool smallBlocks : {false, true}) {
-    Products<float> products(GetParam(), smallBlocks, /*isCoarse=*/true);
+    Products<float> products(GetParam(), smallBlocks, /*isBF16=*/true);
     const ProductTiles &tiles = products.tiles();
     const int64_t rows = tiles.rows, columns = tiles.columns;
     size_t next = 0;

@@ -409,8 +409,8 @@ LogicalResult MultiplyOp::verify() {
     return emitOpError() << "is `symmetric`, but its result is over `"
                          << stringifyExtent(getType().getOver()) << "`, must be square";
   // multiply_c5
-  if (getCoarse() && !(plan.getFast() && compute.isF32()))
-    return emitOpError() << "is `coarse`, which needs a `fast` plan that computes f32";
+  if (getBf16() && !(plan.getFast() && compute.isF32()))
+    return emitOpError() << "is `bf16`, which needs a `fast` plan that computes f32";
   return verifyCondition(*this, getCondition());
 }
 

@@ -330,7 +330,7 @@ def Updraft_ProductOp : Updraft_Op<"product", [
     `symmetric`, so `updraft-orient-products` adds the word. For other operands it is a part of the
     rule.
 
-    With `coarse`, a `fast` rule may round the operands to bf16 first, and add up in any order.
+    With `bf16`, a `fast` rule may round the operands to bf16 first, and add up in any order.
 
     Constraints:
     - `product_c1`: both operands are matrices of values: over `element`, `rows_by_rows`,
@@ -345,11 +345,11 @@ def Updraft_ProductOp : Updraft_Op<"product", [
     %y = updraft.product %gram, %x : f32
     ```
   }];
-  let arguments = (ins UnitAttr:$coarse, UnitAttr:$symmetric, Updraft_Compute:$lhs,
+  let arguments = (ins UnitAttr:$bf16, UnitAttr:$symmetric, Updraft_Compute:$lhs,
                        Updraft_Compute:$rhs);
   let results = (outs Updraft_Compute:$result);
   let assemblyFormat = [{
-    (`coarse` $coarse^)? (`symmetric` $symmetric^)? $lhs `,` $rhs attr-dict `:` type($result)
+    (`bf16` $bf16^)? (`symmetric` $symmetric^)? $lhs `,` $rhs attr-dict `:` type($result)
   }];
 }
 

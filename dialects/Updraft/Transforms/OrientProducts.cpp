@@ -128,7 +128,7 @@ Value Orienter::transposeOf(Value value) {
             Value lhs = makeTranspose(product.getRhs()), rhs = makeTranspose(product.getLhs());
             builder.setInsertionPoint(product);
             return ProductOp::create(builder, product.getLoc(), product.getType(),
-                                     product.getCoarseAttr(), product.getSymmetricAttr(), lhs, rhs);
+                                     product.getBf16Attr(), product.getSymmetricAttr(), lhs, rhs);
           })
           .Case<ParamOp, GradOp, StateOp, RandomOp, ApplyOp>(
               [&](auto) { return makeTranspose(value); })

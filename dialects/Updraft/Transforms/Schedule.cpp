@@ -291,7 +291,7 @@ void Scheduler::createWholeMatrix(Operation &operation) {
   Value made;
   if (auto product = dyn_cast<ProductOp>(operation))
     made = MultiplyOp::create(builder, product.getLoc(), type,
-                              product.getCoarse() && rule.getFast() && type.getStorage().isF32(),
+                              product.getBf16() && rule.getFast() && type.getStorage().isF32(),
                               product.getSymmetric(), streamOf(product.getLhs()),
                               isTransposed(product.getLhs()), streamOf(product.getRhs()),
                               isTransposed(product.getRhs()), condition);

@@ -20,7 +20,7 @@ def ConvertPlanToLoopsPass : Pass<"convert-updraft-plan-to-loops", "::mlir::Modu
     Option<"interleaveBits", "interleave-bits", "unsigned", /*default=*/"512",
            "bits of two vectors that one instruction interleaves, for the operands of products">,
     Option<"multipliesBF16", "multiplies-bf16", "bool", /*default=*/"false",
-           "coarse products multiply pairs of bf16 (AVX512-BF16), with vectors of 512 bits">
+           "bf16 products multiply pairs of bf16 (AVX512-BF16), with vectors of 512 bits">
   ];
 }
 

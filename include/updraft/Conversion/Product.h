@@ -54,11 +54,10 @@ struct ProductTiles {
 void buildProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
                            mlir::Type compute, const ProductTiles &tiles);
 
-/// Builds `NAME`_coarse_product after the functions of buildProductFunctions. `compute` is f32. On
+/// Builds `NAME`_bf16_product after the functions of buildProductFunctions. `compute` is f32. On
 /// a target that doesn't multiply bf16, it calls `NAME`_product.
-void buildCoarseProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
-                                 mlir::Type compute, const ProductTiles &tiles,
-                                 bool multipliesBF16);
+void buildBF16ProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
+                               mlir::Type compute, const ProductTiles &tiles, bool multipliesBF16);
 
 } // namespace updraft
 

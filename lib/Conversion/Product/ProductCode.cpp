@@ -174,15 +174,15 @@ void buildProductFunctions(OpBuilder &builder, Location loc, StringRef name, Typ
   build(code, [&] { buildMirrorFunction(code, (name + "_mirror").str(), transpose); });
 }
 
-void buildCoarseProductFunctions(OpBuilder &builder, Location loc, StringRef name, Type compute,
-                                 const ProductTiles &tiles, bool multipliesBF16) {
+void buildBF16ProductFunctions(OpBuilder &builder, Location loc, StringRef name, Type compute,
+                               const ProductTiles &tiles, bool multipliesBF16) {
   OpBuilder::InsertionGuard guard(builder);
   ProductCode code(builder, loc, compute, tiles);
   auto module = cast<ModuleOp>(builder.getBlock()->getParentOp());
   auto made = [&](const char *suffix) {
     return module.lookupSymbol<func::FuncOp>((name + "_product" + suffix).str());
   };
-  const std::string product = (name + "_coarse_product").str();
+  const std::string product = (name + "_bf16_product").str();
   if (multipliesBF16)
     return buildProduct(code, product, PanelElements::Pairs, made("_transpose"), made("_copy"));
   auto function = code.startFunction(product, code.pointer, {"product"}, /*isPrivate=*/false);

@@ -68,7 +68,7 @@ _MEANINGS = {
     "ef_decay": "factor of the momentum of chosen rows or columns after the step",
     "ns_set": "name of the coefficients for Newton and Schulz's iteration",
     "ns_steps": "number of steps of that iteration; derived from `ns_set`",
-    "coarse_products": "whether to round the operands of products to bf16, in `fast` numerics",
+    "bf16_products": "whether to round the operands of products to bf16, in `fast` numerics",
     "sign_stabilized": "whether to orthogonalize the signs of the momentum",
     "extra_scale_factor": "factor of the step",
     "polar_first": "whether to orthogonalize the gradient instead of the momentum",

@@ -28,7 +28,7 @@ def _scaling(group: Group, dtype: torch.dtype) -> str:
 
 
 def _multiplies_bf16(group: Group, dtype: torch.dtype) -> bool:
-    """Whether coarse products take less time for the group than the Gram form in f32."""
+    """Whether bf16 products take less time for the group than the Gram form in f32."""
     params = group["params"]
     # In f64 nothing is rounded.
     if not params or params[0].dtype == torch.float64:
@@ -83,7 +83,7 @@ class Muon(SplitStep, torch.optim.Muon):
     def _correspond(self, numerics: str | None, storage: Mapping[str, Any] | None) -> None:
         super()._correspond(numerics, storage)
         if numerics == "fast":
-            settings = {**self.correspondence.settings, "coarse_products": _multiplies_bf16}
+            settings = {**self.correspondence.settings, "bf16_products": _multiplies_bf16}
             self.correspondence = dataclasses.replace(self.correspondence, settings=settings)
 
     def _update_of(self, shape: torch.Size) -> Correspondence:

@@ -39,7 +39,7 @@ _MAX_TEXT = 1 << 16
 
 _PRODUCTS = frozenset(
     {
-        *("@", "almost_orthogonal", "cholesky", "coarse_newton_schulz", "coarse_product"),
+        *("@", "almost_orthogonal", "bf16_newton_schulz", "bf16_product", "cholesky"),
         *("diagonal", "eigenvalues", "eigenvectors", "gather_columns", "gather_rows", "gram"),
         *(
             "gram_newton_schulz",

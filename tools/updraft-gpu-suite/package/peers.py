@@ -208,8 +208,8 @@ def contestants_of(
     steps["updraft"]()
     if work.optimizer == "Muon":
         attempt("torch", lambda: torch_step(work, params))
-        coarse = {"numerics": "fast", "coarse_products": "true"}
-        attempt("coarse", lambda: Optimizer(library, work.rule, data, grads, **coarse).step)
+        bf16 = {"numerics": "fast", "bf16_products": "true"}
+        attempt("bf16", lambda: Optimizer(library, work.rule, data, grads, **bf16).step)
         return steps, missing
     attempt("torch fused", lambda: torch_step(work, params, fused=True))
     attempt("torch foreach", lambda: torch_step(work, params, foreach=True))
@@ -304,7 +304,7 @@ def raced(steps: dict[str, Step], quick: bool) -> Results:
 def multiplied(library: Library, device: torch.device, side: int, quick: bool) -> Results:
     """Returns the times of a product of two matrices by Updraft and by cuBLAS.
 
-    Updraft's is the step of a rule, which also copies the result. Neither uses TF32. A coarse
+    Updraft's is the step of a rule, which also copies the result. Neither uses TF32. A bf16
     product rounds its operands to bf16; cuBLAS gets them from a pass of torch that does.
     """
     import torch
@@ -318,7 +318,7 @@ def multiplied(library: Library, device: torch.device, side: int, quick: bool) -
     steps: dict[str, Step] = {
         "updraft": Optimizer(library, str(rule), [lhs], [rhs]).step,
         "cuBLAS": lambda: torch.mm(lhs, rhs.T, out=product),
-        "coarse": Optimizer(library, str(rule), [lhs], [rhs], "fast", coarse="true").step,
+        "bf16": Optimizer(library, str(rule), [lhs], [rhs], "fast", rounded="true").step,
         "cuBLAS bf16": lambda: torch.mm(lhs.bfloat16(), rhs.bfloat16().T),
     }
     values = raced(steps, quick)

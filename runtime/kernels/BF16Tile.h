@@ -1,10 +1,10 @@
-//===- CoarseTile.h - A tile of a coarse product, by one block ----------------------*- C++ -*-===//
+//===- BF16Tile.h - A tile of a bf16 product, by one block ----------------------*- C++ -*-===//
 // Operands are packed first: rounded to bf16, padded with zeros, and in the order in which the
 // matrix unit takes them. Tiles therefore have no edges, and threads copy strips of operands as
 // they are to the memory that the block shares, two strips ahead.
 
-#ifndef UPDRAFT_RUNTIME_KERNELS_COARSETILE_H
-#define UPDRAFT_RUNTIME_KERNELS_COARSETILE_H
+#ifndef UPDRAFT_RUNTIME_KERNELS_BF16TILE_H
+#define UPDRAFT_RUNTIME_KERNELS_BF16TILE_H
 
 #include "runtime/kernels/EngineKernels.h"
 #include "runtime/kernels/MatrixUnit.h"
@@ -19,10 +19,10 @@ struct alignas(16) PackedBlock {
 
 /// A strip of the lines of a tile. The blocks of the same depth are adjacent.
 struct PackedStrip {
-  static constexpr int lines = coarseTileSide, depth = coarseStripDepth;
+  static constexpr int lines = bf16TileSide, depth = bf16StripDepth;
   PackedBlock blocks[depth / 16][lines / 16];
 };
-static_assert(sizeof(PackedStrip) == coarseStripBytes);
+static_assert(sizeof(PackedStrip) == bf16StripBytes);
 
 /// Packs the blocks of a batch that have the same strip and the same depth; called by all threads
 /// of a warp.
@@ -31,7 +31,7 @@ static_assert(sizeof(PackedStrip) == coarseStripBytes);
   using Two = float __attribute__((ext_vector_type(2)));
   const int64_t unitsOfStrip = PackedStrip::depth / 16;
   const int64_t strip = unit / unitsOfStrip, inStrip = unit % unitsOfStrip;
-  const int64_t strips = coarseStrips(packing.depth);
+  const int64_t strips = bf16Strips(packing.depth);
   const int64_t line = strip / strips * PackedStrip::lines + lane / 4;
   const int64_t depth = strip % strips * PackedStrip::depth + inStrip * 16 + lane % 4 * 2;
   const ProductOperand &operand = packing.operand;
@@ -49,7 +49,7 @@ static_assert(sizeof(PackedStrip) == coarseStripBytes);
     return roundedPair(left >= 1 ? *first : 0, left >= 2 ? first[operand.depthStride] : 0);
   };
   auto &packed = (static_cast<PackedStrip *>(packing.to) +
-                  batch * (packing.bytesOfBatch() / coarseStripBytes))[strip];
+                  batch * (packing.bytesOfBatch() / bf16StripBytes))[strip];
 #pragma unroll
   for (int block = 0; block < PackedStrip::lines / 16; ++block) {
     LhsFragment fragment;
@@ -60,7 +60,7 @@ static_assert(sizeof(PackedStrip) == coarseStripBytes);
   }
 }
 
-class CoarseTile {
+class BF16Tile {
 public:
   using Element = float;
   static constexpr bool isPacked = true;
@@ -72,7 +72,7 @@ public:
   };
 
   /// All threads of the block must call it.
-  explicit CoarseTile(UPD_GPU_SHARED_TYPE Stages &shared)
+  explicit BF16Tile(UPD_GPU_SHARED_TYPE Stages &shared)
       : shared(shared), thread(static_cast<int>(threadOfBlock())) {
     row = thread / 32 / warpColumns * rowsOfWarp;
     column = thread / 32 % warpColumns * columnsOfWarp;
@@ -174,4 +174,4 @@ private:
 
 } // namespace updraft::gpu
 
-#endif // UPDRAFT_RUNTIME_KERNELS_COARSETILE_H
+#endif // UPDRAFT_RUNTIME_KERNELS_BF16TILE_H
