@@ -6,7 +6,6 @@
 #include "runtime/matrix/MatrixCall.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 using namespace updraft::runtime;
@@ -53,19 +52,8 @@ size_t MatrixMemory::workspaceOf(const TensorShape &shape) const {
   return StateArena::aligned(bytes);
 }
 
-/// Whether a step may leave out stages, and then has matrices that it doesn't make.
-static bool hasConditions(const PlanInterface &plan) {
-  return std::any_of(plan.sequence.begin(), plan.sequence.end(),
-                     [](const StageInterface &stage) { return stage.condition != 0; });
-}
-
 void MatrixMemory::reserve(size_t bytes, size_t workspace, size_t threads) {
-  const bool grows = bytes > matrices.size();
   grow(matrices, bytes);
-  // A sweep that chooses between matrices reads the others with empty masks. Such a read is slow in
-  // memory that was never written and so has no pages.
-  if (grows && hasConditions(plan))
-    std::memset(matrices.data(), 0, bytes);
   if (!plan.products.empty())
     grow(packed, threads * UPD_PRODUCT_WORKSPACE);
   workspaceBytes = std::max(workspaceBytes, workspace);

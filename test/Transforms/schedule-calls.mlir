@@ -22,11 +22,11 @@ updraft.rule @Sorted compute f32 matrix {
 // -----
 
 // A function reads states and results of functions where they are. It reads bf16 as f32 that a
-// sweep converts.
+// sweep converts. The first function waits until the second one can run.
 // CHECK-LABEL: updraft.plan @States
+// CHECK:         %[[E:.*]] = updraft.sweep over column reads(%e : !updraft.stream<bf16, column>) -> !updraft.stream<f32, column> {
 // CHECK:         %[[S:.*]] = updraft.call sort_columns(%grad, %d) :
-// CHECK-NEXT:    %[[E:.*]] = updraft.sweep over column reads(%e : !updraft.stream<bf16, column>) -> !updraft.stream<f32, column> {
-// CHECK:         %[[T:.*]] = updraft.call sort_columns(%[[S]], %[[E]]) :
+// CHECK-NEXT:    %[[T:.*]] = updraft.call sort_columns(%[[S]], %[[E]]) :
 // CHECK-NEXT:    updraft.sweep reads(%[[T]] :
 // CHECK-SAME:      writes(%param :
 updraft.rule @States compute f32 matrix {
@@ -46,10 +46,10 @@ updraft.rule @States compute f32 matrix {
 // CHECK-LABEL: updraft.plan @Values
 // CHECK:         %[[GRAM:.*]] = updraft.multiply symmetric %grad transposed, %grad :
 // CHECK-NEXT:    %[[VALUES:.*]] = updraft.call eigenvalues(%[[GRAM]]) : (!updraft.stream<f32, columns_by_columns>) -> !updraft.stream<f32, column>
-// CHECK-NEXT:    %[[SORTED:.*]] = updraft.call sort_columns(%grad, %[[VALUES]]) :
 // CHECK-NEXT:    %[[MAX:.*]] = updraft.sweep over column reads(%[[VALUES]] : !updraft.stream<f32, column>) reduces [#updraft.reduction<max over tensor>]
 // CHECK:         %[[K:.*]] = updraft.prologue(%[[MAX]])
-// CHECK:         updraft.sweep scalars(%[[K]] : f32) reads(%[[VALUES]], %[[SORTED]] :
+// CHECK:         %[[SORTED:.*]] = updraft.call sort_columns(%grad, %[[VALUES]]) :
+// CHECK-NEXT:    updraft.sweep scalars(%[[K]] : f32) reads(%[[VALUES]], %[[SORTED]] :
 // CHECK-SAME:      writes(%param :
 updraft.rule @Values compute f32 matrix {
   %param = updraft.param stored f32 : f32

@@ -203,3 +203,30 @@ updraft.rule @Common compute f32 {
   %v1 = arith.select %first, %b, %v : f32
   updraft.next %param, %m1, %v1 : f32, f32, f32
 }
+
+// -----
+
+// A state that keeps its value in one of three branches is stored in steps of the other two.
+// CHECK-LABEL: updraft.plan @Alternatives
+// CHECK:         %[[S:.*]]:4 = updraft.prologue(%lr, %first) : (f64, i1) -> (i1, i1, i1, i1) {
+// CHECK-NEXT:    ^bb0(%{{.*}}: f64, %[[FIRST:.*]]: i1):
+// CHECK:           %[[FLAG:.*]] = arith.cmpf ogt
+// CHECK:           %[[EITHER:.*]] = arith.ori %[[FIRST]], %[[FLAG]] : i1
+// CHECK-NEXT:      updraft.yield %[[FIRST]], %[[FLAG]], %[[EITHER]], %{{.*}} : i1, i1, i1, i1
+// CHECK:         updraft.sweep when(%[[S]]#2) over rows_by_rows
+// CHECK-SAME:      writes(%q :
+updraft.rule @Alternatives compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %one = arith.constant 1.0 : f64
+  %lr = updraft.hyper "lr" = 1.0
+  %first = updraft.first
+  %flag = arith.cmpf ogt, %lr, %one : f64
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %q = updraft.state "q" over rows_by_rows stored f32 initial %zero : f32
+  %a = updraft.apply qr(%q) : (f32) -> f32
+  %b = updraft.apply cholesky(%q) : (f32) -> f32
+  %later = arith.select %flag, %b, %q : f32
+  %q1 = arith.select %first, %a, %later : f32
+  updraft.next %param, %q1 : f32, f32
+}

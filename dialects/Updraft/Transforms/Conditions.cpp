@@ -8,20 +8,83 @@
 using namespace mlir;
 using namespace updraft;
 
-static Conditions::Conjunction with(Conditions::Conjunction conjunction,
-                                    Conditions::Literal literal) {
+/// The most conjunctions of a condition.
+static constexpr size_t maxConjunctions = 4;
+
+static bool holdsIn(const Conjunction &part, const Conjunction &whole) {
+  return llvm::all_of(part,
+                      [&](const Literal &literal) { return llvm::is_contained(whole, literal); });
+}
+
+/// Removes literals and conjunctions that the other conjunctions make needless:
+/// `a || !a && b` is `a || b`, and `a || a && b` is `a`.
+static void simplify(Disjunction &condition) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Conjunction &known : condition)
+      for (Conjunction &other : condition)
+        for (const Literal &literal : known) {
+          const Literal opposite{literal.first, !literal.second};
+          Conjunction rest = known;
+          llvm::erase(rest, literal);
+          if (&known == &other || !llvm::is_contained(other, opposite) || !holdsIn(rest, other))
+            continue;
+          llvm::erase(other, opposite);
+          changed = true;
+        }
+    for (size_t index = 0; index < condition.size();) {
+      const bool isNeedless = llvm::any_of(llvm::enumerate(condition), [&](auto other) {
+        return other.index() != index && holdsIn(other.value(), condition[index]);
+      });
+      if (isNeedless)
+        condition.erase(condition.begin() + index);
+      else
+        ++index;
+    }
+  }
+}
+
+Disjunction updraft::either(const Disjunction &left, const Disjunction &right) {
+  Disjunction result = left;
+  llvm::append_range(result, right);
+  simplify(result);
+  if (result.size() <= maxConjunctions)
+    return result;
+  Conjunction common = result.front();
+  llvm::erase_if(common, [&](const Literal &literal) {
+    return !llvm::all_of(result, [&](const Conjunction &conjunction) {
+      return llvm::is_contained(conjunction, literal);
+    });
+  });
+  return {common};
+}
+
+bool updraft::isAlways(const Disjunction &condition) {
+  return llvm::any_of(condition,
+                      [](const Conjunction &conjunction) { return conjunction.empty(); });
+}
+
+static Conjunction with(Conjunction conjunction, Literal literal) {
   if (!llvm::is_contained(conjunction, literal))
     conjunction.push_back(literal);
   return conjunction;
 }
 
+static Disjunction with(Disjunction condition, Literal literal) {
+  for (Conjunction &conjunction : condition)
+    conjunction = with(conjunction, literal);
+  simplify(condition);
+  return condition;
+}
+
 Conditions::Conditions(RuleOp rule, const ExtentAnalysis &extents, const StageAnalysis &stages)
     : rule(rule), extents(extents), stages(stages) {
+  const Disjunction always{{}};
   for (Operation &operation : llvm::reverse(rule.getBody().front())) {
-    Conjunction when;
     // Every tensor of the group takes part in a reduction over it.
     if (auto reduce = dyn_cast<ReduceOp>(operation); reduce && reduce.getOver() == Extent::group)
-      needed[reduce.getResult()] = {};
+      needed[reduce.getResult()] = always;
+    Disjunction when = always;
     if (operation.getNumResults() != 0) {
       auto found = needed.find(operation.getResult(0));
       if (found == needed.end())
@@ -46,40 +109,43 @@ bool Conditions::isKnownFlag(Value condition) const {
          !matchPattern(condition, m_Constant());
 }
 
-void Conditions::need(Value value, const Conjunction &when) {
-  auto [entry, isNew] = needed.try_emplace(value, when);
-  if (!isNew)
-    entry->second = either(entry->second, when);
+void Conditions::need(Value value, const Disjunction &when) {
+  Disjunction &known = needed[value];
+  known = either(known, when);
 }
 
-Conditions::Conjunction Conditions::neededWhen(Value value) const { return needed.lookup(value); }
+Disjunction Conditions::neededWhen(Value value) const { return needed.lookup(value); }
 
-Conditions::Conjunction Conditions::changesWhen(Value current, Value next) const {
-  Conjunction result;
-  while (auto select = next.getDefiningOp<arith::SelectOp>()) {
-    if (!isKnownFlag(select.getCondition()))
-      break;
-    const bool keepsIfFalse = select.getFalseValue() == current;
-    if (!keepsIfFalse && select.getTrueValue() != current)
-      break;
-    result = with(result, {select.getCondition(), keepsIfFalse});
-    next = keepsIfFalse ? select.getTrueValue() : select.getFalseValue();
-  }
+void Conditions::forBranches(Value value, const Conjunction &chosen,
+                             llvm::function_ref<bool(Value)> isBranch,
+                             llvm::function_ref<void(Value, const Conjunction &)> visit) const {
+  auto select = value.getDefiningOp<arith::SelectOp>();
+  if (isBranch(value) || !select || !isKnownFlag(select.getCondition()))
+    return visit(value, chosen);
+  const Value flag = select.getCondition();
+  forBranches(select.getTrueValue(), with(chosen, {flag, true}), isBranch, visit);
+  forBranches(select.getFalseValue(), with(chosen, {flag, false}), isBranch, visit);
+}
+
+/// Combines values by an operation, from left to right.
+template <typename CombineOp>
+static Value combine(OpBuilder &builder, Location loc, ArrayRef<Value> values) {
+  Value result = values.front();
+  for (Value value : values.drop_front())
+    result = CombineOp::create(builder, loc, result, value);
   return result;
 }
 
-Conditions::Conjunction Conditions::either(const Conjunction &left, const Conjunction &right) {
-  Conjunction common;
-  for (const Literal &literal : left)
-    if (llvm::is_contained(right, literal))
-      common.push_back(literal);
-  return common;
-}
-
-Value Conditions::flagOf(const Conjunction &conjunction) {
-  auto isSame = [&](const std::pair<Conjunction, Value> &known) {
-    return known.first.size() == conjunction.size() &&
-           either(known.first, conjunction).size() == conjunction.size();
+Value Conditions::flagOf(const Disjunction &condition) {
+  auto isSame = [&](const std::pair<Disjunction, Value> &known) {
+    auto isPart = [](const Disjunction &part, const Disjunction &whole) {
+      return llvm::all_of(part, [&](const Conjunction &conjunction) {
+        return llvm::any_of(whole, [&](const Conjunction &other) {
+          return other.size() == conjunction.size() && holdsIn(conjunction, other);
+        });
+      });
+    };
+    return isPart(known.first, condition) && isPart(condition, known.first);
   };
   if (auto known = llvm::find_if(flags, isSame); known != flags.end())
     return known->second;
@@ -88,15 +154,20 @@ Value Conditions::flagOf(const Conjunction &conjunction) {
   Location loc = rule.getLoc();
   while (auto named = dyn_cast<NameLoc>(loc))
     loc = named.getChildLoc();
-  Value flag;
-  for (auto [condition, mustHold] : conjunction) {
-    Value holds = condition;
-    if (!mustHold) {
-      Value one = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
-      holds = arith::XOrIOp::create(builder, loc, condition, one);
+  SmallVector<Value> alternatives;
+  for (const Conjunction &conjunction : condition) {
+    SmallVector<Value> literals;
+    for (auto [flag, mustHold] : conjunction) {
+      Value holds = flag;
+      if (!mustHold) {
+        Value one = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+        holds = arith::XOrIOp::create(builder, loc, flag, one);
+      }
+      literals.push_back(holds);
     }
-    flag = flag ? arith::AndIOp::create(builder, loc, flag, holds).getResult() : holds;
+    alternatives.push_back(combine<arith::AndIOp>(builder, loc, literals));
   }
-  flags.push_back({conjunction, flag});
+  Value flag = combine<arith::OrIOp>(builder, loc, alternatives);
+  flags.push_back({condition, flag});
   return flag;
 }

@@ -10,36 +10,49 @@
 
 namespace updraft {
 
+/// A flag, and the value that it must have.
+using Literal = std::pair<mlir::Value, bool>;
+/// Literals that all hold. An empty one holds in every step.
+using Conjunction = llvm::SmallVector<Literal, 2>;
+/// Conjunctions of which at least one holds. An empty one holds in no step.
+using Disjunction = llvm::SmallVector<Conjunction, 2>;
+
+/// Returns what holds if one of the two does, or, if that has more than a few conjunctions,
+/// something that holds more often.
+Disjunction either(const Disjunction &left, const Disjunction &right);
+
+/// Whether a condition holds in every step.
+bool isAlways(const Disjunction &condition);
+
 class Conditions {
 public:
-  /// A flag, and the value that it must have.
-  using Literal = std::pair<mlir::Value, bool>;
-  /// Literals that all hold. An empty one holds in every step.
-  using Conjunction = llvm::SmallVector<Literal, 2>;
-
   Conditions(RuleOp rule, const ExtentAnalysis &extents, const StageAnalysis &stages);
 
-  /// Returns the literals that hold in every step that needs the value.
-  Conjunction neededWhen(mlir::Value value) const;
-  /// Returns the literals that hold in every step in which storing `next` changes the parameter or
-  /// state `current`.
-  Conjunction changesWhen(mlir::Value current, mlir::Value next) const;
-  /// Returns the literals of both: they hold in every step that needs one of two things.
-  static Conjunction either(const Conjunction &left, const Conjunction &right);
+  /// Returns a condition of the steps that need the value.
+  Disjunction neededWhen(mlir::Value value) const;
+  /// Visits the values among which known flags choose `value`, with what holds if they choose it.
+  /// A value for which `isBranch` holds is visited even if it is a choice.
+  void forBranches(mlir::Value value, llvm::function_ref<bool(mlir::Value)> isBranch,
+                   llvm::function_ref<void(mlir::Value, const Conjunction &)> visit) const {
+    forBranches(value, {}, isBranch, visit);
+  }
 
-  /// Returns a flag of the rule for a conjunction that isn't empty. Adds operations at the end of
-  /// the rule if there is none.
-  mlir::Value flagOf(const Conjunction &conjunction);
+  /// Returns a flag of the rule for a condition that isn't always true. Adds operations at the end
+  /// of the rule if there is none.
+  mlir::Value flagOf(const Disjunction &condition);
 
 private:
   bool isKnownFlag(mlir::Value condition) const;
-  void need(mlir::Value value, const Conjunction &when);
+  void need(mlir::Value value, const Disjunction &when);
+  void forBranches(mlir::Value value, const Conjunction &chosen,
+                   llvm::function_ref<bool(mlir::Value)> isBranch,
+                   llvm::function_ref<void(mlir::Value, const Conjunction &)> visit) const;
 
   RuleOp rule;
   const ExtentAnalysis &extents;
   const StageAnalysis &stages;
-  llvm::DenseMap<mlir::Value, Conjunction> needed;
-  std::vector<std::pair<Conjunction, mlir::Value>> flags;
+  llvm::DenseMap<mlir::Value, Disjunction> needed;
+  std::vector<std::pair<Disjunction, mlir::Value>> flags;
 };
 
 } // namespace updraft

@@ -10,6 +10,7 @@
 #include "Updraft/Transforms/SharedReductions.h"
 #include "Updraft/Transforms/Slice.h"
 #include "Updraft/Transforms/Stages.h"
+#include "Updraft/Transforms/Stores.h"
 #include "Updraft/Transforms/SweepDrafts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -31,8 +32,8 @@ class Scheduler {
 public:
   Scheduler(RuleOp rule, OpBuilder &builder)
       : rule(rule), builder(builder), extents(rule), stages(rule, extents),
-        stores(chooseStores(rule, stages, extents)),
-        sweeps(draftSweeps(rule, extents, stages, stores)), conditions(rule, extents, stages),
+        conditions(rule, extents, stages), stores(chooseStores(rule, stages, extents, conditions)),
+        sweeps(draftSweeps(rule, extents, stages, stores)),
         next(cast<NextOp>(rule.getBody().front().getTerminator())) {}
 
   /// Creates the plan before the rule. Returns null after emitting an error if a value cannot enter
@@ -59,9 +60,9 @@ private:
   OpBuilder &builder;
   ExtentAnalysis extents;
   StageAnalysis stages;
-  SmallVector<EarlyStore> stores;
-  std::vector<SweepDraft> sweeps;
   Conditions conditions;
+  SmallVector<Store> stores;
+  std::vector<SweepDraft> sweeps;
   NextOp next;
   /// The conditions of sweeps, products and functions, as flags of the rule. Null for those that
   /// every step needs.
@@ -259,21 +260,19 @@ static bool keepsBits(Value current) {
 void Scheduler::chooseConditions() {
   for (unsigned stage = 0; stage < stages.count(); ++stage)
     for (Operation *operation : stages.wholeMatricesOf(stage))
-      if (auto when = conditions.neededWhen(operation->getResult(0)); !when.empty())
+      if (Disjunction when = conditions.neededWhen(operation->getResult(0)); !isAlways(when))
         conditionOf[operation] = conditions.flagOf(when);
   for (const SweepDraft &draft : sweeps) {
-    std::optional<Conditions::Conjunction> when;
-    auto include = [&](const Conditions::Conjunction &other) {
-      when = when ? Conditions::either(*when, other) : other;
-    };
+    Disjunction when;
     for (ReduceOp reduce : draft.reductions)
-      include(conditions.neededWhen(reduce.getResult()));
+      when = either(when, conditions.neededWhen(reduce.getResult()));
     for (Value made : draft.made)
-      include(conditions.neededWhen(made));
+      when = either(when, conditions.neededWhen(made));
     for (auto [current, then] : draft.writes)
-      include(keepsBits(current) ? conditions.changesWhen(current, then)
-                                 : Conditions::Conjunction());
-    sweepConditions.push_back(when && !when->empty() ? conditions.flagOf(*when) : Value());
+      when = either(when, keepsBits(current)
+                              ? changesWhen({current, then, draft.stage}, stores, conditions)
+                              : Disjunction{{}});
+    sweepConditions.push_back(isAlways(when) ? Value() : conditions.flagOf(when));
   }
 }
 
@@ -366,7 +365,7 @@ LogicalResult Scheduler::createSweep(const SweepDraft &draft, Value condition) {
   for (auto [made, result] : llvm::zip(draft.made, sweep.getTemporaries()))
     (isRuleInput(made) ? convertedInputs : planValues).map(made, result);
   // Later sweeps read the early store.
-  for (const EarlyStore &store : stores)
+  for (const Store &store : stores)
     if (draft.over == extents.of(store.current) && store.stage == draft.stage &&
         draft.stage < stages.writing())
       planValues.map(store.next, planValues.lookup(store.current));
@@ -402,6 +401,7 @@ struct SchedulePass : impl::SchedulePassBase<SchedulePass> {
     for (RuleOp rule : formsIn<RuleOp>(getOperation())) {
       if (failed(checkExpanded(rule)))
         return signalPassFailure();
+      mergeInterimValues(rule);
       Scheduler scheduler(rule, builder);
       if (!scheduler.run())
         return signalPassFailure();

@@ -2,7 +2,6 @@
 
 #include "Updraft/Transforms/Stages.h"
 
-#include "Updraft/IR/StorageSize.h"
 #include "Updraft/Transforms/SharedReductions.h"
 #include "Updraft/Transforms/Slice.h"
 #include "mlir/IR/Matchers.h"
@@ -114,6 +113,7 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
     for (Value operand : operation->getOperands())
       if (Value value = readInMemory(operation, operand); !isInMemory(value))
         kept.insert(value);
+  delayWholeMatrices(rule);
   forResults(
       rule,
       [&](Value current, Value value) {
@@ -126,6 +126,37 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
   for (ReduceOp reduce : needed)
     writingStage = std::max(writingStage, of(reduce) - 1);
   stageCount = std::max(stageCount, writingStage + 1);
+}
+
+// A result then waits in memory for fewer stages.
+void StageAnalysis::delayWholeMatrices(RuleOp rule) {
+  Block &body = rule.getBody().front();
+  llvm::DenseMap<Operation *, unsigned> latest;
+  for (Operation &operation : llvm::reverse(body)) {
+    const unsigned stage = stages.lookup(&operation);
+    // Values of sweeps are computed where they are read, but for those that are kept.
+    const bool canWait = isOfWholeMatrices(&operation) ||
+                         (operation.getNumResults() == 1 && !isRuleInput(operation.getResult(0)) &&
+                          !isKept(operation.getResult(0)));
+    std::optional<unsigned> first;
+    if (canWait)
+      for (Operation *user : operation.getUsers()) {
+        // A result of the rule can be stored as soon as it is known.
+        const unsigned read = isa<NextOp>(user)     ? stage
+                              : isa<ReduceOp>(user) ? latest.lookup(user) - 1
+                                                    : latest.lookup(user);
+        first = std::min(first.value_or(read), read);
+      }
+    latest[&operation] = std::max(first.value_or(stage), stage);
+  }
+  for (Operation &operation : body) {
+    unsigned &stage = stages[&operation];
+    if (isOfWholeMatrices(&operation))
+      stage = latest.lookup(&operation);
+    else if (operation.getNumResults() == 1 && !isRuleInput(operation.getResult(0)))
+      for (Value operand : operation.getOperands())
+        stage = std::max(stage, of(operand));
+  }
 }
 
 SmallVector<ReduceOp> StageAnalysis::reductionsOf(Extent extent, unsigned stage) const {
@@ -168,12 +199,11 @@ bool updraft::isRuleInput(Value value) {
 }
 
 bool StageAnalysis::isSweepInput(Value value, Extent extent, unsigned stage,
-                                 ArrayRef<EarlyStore> stores) const {
+                                 ArrayRef<Store> stores) const {
   if (isRuleInput(value) || (isKept(value) && of(value) < stage))
     return true;
-  if (llvm::any_of(stores, [&](const EarlyStore &store) {
-        return store.next == value && store.stage < stage;
-      }))
+  if (llvm::any_of(stores,
+                   [&](const Store &store) { return store.next == value && store.stage < stage; }))
     return true;
   // For rows and columns this is as cheap as a load, and needs no sweep over batches.
   if (!isMatrixExtent(extent) && extents.of(value) == Extent::batch)
@@ -187,118 +217,7 @@ bool StageAnalysis::isSweepInput(Value value, Extent extent, unsigned stage,
          !isa<RandomOp>(value.getDefiningOp());
 }
 
-namespace {
-
-Type storageOf(Value current) {
-  if (auto state = current.getDefiningOp<StateOp>())
-    return state.getStorage();
-  return current.getDefiningOp<ParamOp>().getStorage();
-}
-
-/// Returns the inputs of the sweep over `extent` in a stage.
-SmallVector<Value> sweepInputs(const StageAnalysis &stages, const ExtentAnalysis &extents,
-                               Extent extent, unsigned stage, ArrayRef<EarlyStore> stores) {
-  SmallVector<Value> roots = stages.keptOf(extent, stage);
-  for (ReduceOp reduce : stages.reductionsOf(extent, stage))
-    roots.push_back(reduce.getInput());
-  for (const EarlyStore &store : stores)
-    if (store.stage == stage && extents.of(store.current) == extent)
-      roots.push_back(store.next);
-  return Slice::compute(
-             roots, [&](Value value) { return stages.isSweepInput(value, extent, stage, stores); })
-      .inputs;
-}
-
-/// Returns the values before the step, the early stores, and the kept matrices, that the products,
-/// the functions and the sweeps over matrices of `stage` read.
-SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &extents, unsigned stage,
-                         ArrayRef<EarlyStore> stores) {
-  SmallVector<Value> inputs;
-  for (Extent extent : matrixExtents)
-    llvm::append_range(inputs, sweepInputs(stages, extents, extent, stage, stores));
-  for (Operation *operation : stages.wholeMatricesOf(stage))
-    for (Value operand : operation->getOperands())
-      inputs.push_back(readInMemory(operation, operand));
-  SetVector<Value> reads;
-  for (Value input : inputs) {
-    auto store = llvm::find_if(
-        stores, [&](const EarlyStore &s) { return s.next == input && s.stage < stage; });
-    if (store != stores.end())
-      reads.insert(store->next);
-    else if (isa<ParamOp, GradOp, StateOp>(input.getDefiningOp()) ? !extents.isScalar(input)
-                                                                  : stages.isKept(input))
-      reads.insert(input);
-  }
-  return reads;
-}
-
-double bitsMoved(const StageAnalysis &stages, const ExtentAnalysis &extents,
-                 ArrayRef<EarlyStore> stores) {
-  double bits = 0;
-  auto add = [&](Type storage) { bits += storageBits(storage); };
-  for (unsigned stage = 0; stage <= stages.writing(); ++stage)
-    for (Value read : readsOf(stages, extents, stage, stores)) {
-      // Several states may have the same next value.
-      auto store = llvm::find_if(
-          stores, [&](const EarlyStore &s) { return s.next == read && s.stage < stage; });
-      if (store != stores.end())
-        add(storageOf(store->current));
-      else if (auto grad = read.getDefiningOp<GradOp>())
-        add(grad.getStorage());
-      else if (!isa<ParamOp, StateOp>(read.getDefiningOp()))
-        add(read.getType());
-      else if (isMatrixExtent(extents.of(read)))
-        add(storageOf(read));
-    }
-  for (const EarlyStore &store : stores)
-    add(storageOf(store.current));
-  for (unsigned stage = 0; stage <= stages.writing(); ++stage)
-    for (Extent extent : matrixExtents)
-      for (Value value : stages.keptOf(extent, stage))
-        if (!isStoredAt(value, stage, stores))
-          add(value.getType());
-  return bits;
-}
-
-} // namespace
-
-bool updraft::isStoredAt(Value value, unsigned stage, ArrayRef<EarlyStore> stores) {
+bool updraft::isStoredAt(Value value, unsigned stage, ArrayRef<Store> stores) {
   return llvm::any_of(
-      stores, [&](const EarlyStore &store) { return store.next == value && store.stage == stage; });
-}
-
-SmallVector<EarlyStore> updraft::chooseStores(RuleOp rule, const StageAnalysis &stages,
-                                              const ExtentAnalysis &extents) {
-  Block &body = rule.getBody().front();
-  auto next = cast<NextOp>(body.getTerminator());
-  SmallVector<EarlyStore> late;
-  auto add = [&](Value current, Value value) {
-    if (current != value && isMatrixExtent(extents.of(current)))
-      late.push_back({current, value, stages.writing()});
-  };
-  for (auto param : body.getOps<ParamOp>())
-    add(param, next.getParam());
-  for (auto [state, value] : llvm::zip(body.getOps<StateOp>(), next.getStates()))
-    add(state, value);
-
-  SmallVector<EarlyStore> early = late;
-  unsigned firstStage = next.getSkip() ? stages.of(next.getSkip()) : 0;
-  for (EarlyStore &store : early)
-    if (storageOf(store.current) == store.next.getType() &&
-        extents.of(store.next) == extents.of(store.current) &&
-        !isa<ParamOp, GradOp, StateOp, ProductOp, ApplyOp>(store.next.getDefiningOp()))
-      store.stage = std::max(stages.of(store.next), firstStage);
-
-  // A value that a later sweep needs from before the step cannot be overwritten earlier. Undoing
-  // one store may make a later sweep need another value.
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (EarlyStore &store : early)
-      for (unsigned stage = store.stage + 1; stage <= stages.writing(); ++stage)
-        if (readsOf(stages, extents, stage, early).contains(store.current)) {
-          store.stage = stages.writing();
-          changed = true;
-        }
-  }
-  return bitsMoved(stages, extents, early) < bitsMoved(stages, extents, late) ? early : late;
+      stores, [&](const Store &store) { return store.next == value && store.stage == stage; });
 }

@@ -13,16 +13,16 @@
 
 namespace updraft {
 
-/// A next value that is written before the last stage, so that later sweeps read it instead of
-/// recomputing it.
-struct EarlyStore {
-  mlir::Value current; ///< the parameter or the state
+/// The sweep of `stage` writes a value to the parameter or a state. Later sweeps, products and
+/// functions read it there.
+struct Store {
+  mlir::Value current; ///< the parameter or the state before the step
   mlir::Value next;
   unsigned stage;
 };
 
 /// Whether the sweep of `stage` that computes `value` stores it as the parameter or a state.
-bool isStoredAt(mlir::Value value, unsigned stage, llvm::ArrayRef<EarlyStore> stores);
+bool isStoredAt(mlir::Value value, unsigned stage, llvm::ArrayRef<Store> stores);
 
 /// Returns the reductions that the rule's results need, in order, including the shared ones.
 llvm::SmallVector<ReduceOp> neededReductions(RuleOp rule);
@@ -56,19 +56,23 @@ public:
   llvm::SmallVector<mlir::Operation *> wholeMatricesOf(unsigned stage) const;
   /// Whether a sweep keeps the value in memory because a product or a function reads it.
   bool isKept(mlir::Value value) const { return kept.contains(value); }
+  bool hasKept() const { return !kept.empty(); }
   /// Returns the values that a sweep of `stage` over `extent` keeps.
   llvm::SmallVector<mlir::Value> keptOf(Extent extent, unsigned stage) const;
   /// Whether a sweep of `stage` over `extent` reads `value` instead of computing it. It reads
   /// inputs of the rule, reductions, products, functions of matrices, values of smaller extents
   /// (except constants, which are free), and values stored or kept before `stage`.
   bool isSweepInput(mlir::Value value, Extent extent, unsigned stage,
-                    llvm::ArrayRef<EarlyStore> stores) const;
+                    llvm::ArrayRef<Store> stores) const;
   /// Returns a reduction over the group in a sweep that begins after the `skip` condition of one
   /// tensor is known, or null. No plan may have one, because the schedule would decide whether that
   /// tensor takes part.
   ReduceOp groupReductionAfterSkip(NextOp next) const;
 
 private:
+  /// Moves products and functions to the first stage that reads them.
+  void delayWholeMatrices(RuleOp rule);
+
   const ExtentAnalysis &extents;
   llvm::DenseMap<mlir::Operation *, unsigned> stages;
   llvm::SmallVector<ReduceOp> needed;                 ///< by the rule's results
@@ -77,13 +81,6 @@ private:
   unsigned writingStage = 0;
   unsigned stageCount = 1;
 };
-
-/// Chooses the stage at which each changed element value of the rule is stored, in the order of
-/// `updraft.next`. Stores early if that moves fewer bytes. An early store must not lose bits,
-/// because later sweeps read it in place of the value, and no later sweep may need the value before
-/// the step.
-llvm::SmallVector<EarlyStore> chooseStores(RuleOp rule, const StageAnalysis &stages,
-                                           const ExtentAnalysis &extents);
 
 /// Whether the value is an input of the rule, or the result of a reduction, a product or a function
 /// of matrices. A sweep never computes such a value from others of the same sweep.

@@ -30,7 +30,7 @@ struct MatrixWrite {
 class Drafter {
 public:
   Drafter(RuleOp rule, const ExtentAnalysis &extents, const StageAnalysis &stages,
-          ArrayRef<EarlyStore> stores)
+          ArrayRef<Store> stores)
       : rule(rule), extents(extents), stages(stages), stores(stores),
         next(cast<NextOp>(rule.getBody().front().getTerminator())) {}
 
@@ -50,7 +50,7 @@ private:
   RuleOp rule;
   const ExtentAnalysis &extents;
   const StageAnalysis &stages;
-  ArrayRef<EarlyStore> stores;
+  ArrayRef<Store> stores;
   NextOp next;
   std::vector<SweepDraft> sweeps;
   /// Values over batches, rows and columns that sweeps have computed.
@@ -82,7 +82,7 @@ std::vector<SweepDraft> Drafter::run() {
 
 SweepDraft Drafter::draftMatrixSweep(Extent over, unsigned stage) const {
   SweepDraft sweep{over, stage, stages.reductionsOf(over, stage), stages.keptOf(over, stage)};
-  for (const EarlyStore &store : stores)
+  for (const Store &store : stores)
     if (store.stage == stage && extents.of(store.current) == over)
       sweep.writes.push_back({store.current, store.next});
   // Products read a stored value where it is.
@@ -224,7 +224,6 @@ void Drafter::addWrites() {
 }
 
 std::vector<SweepDraft> updraft::draftSweeps(RuleOp rule, const ExtentAnalysis &extents,
-                                             const StageAnalysis &stages,
-                                             ArrayRef<EarlyStore> stores) {
+                                             const StageAnalysis &stages, ArrayRef<Store> stores) {
   return Drafter(rule, extents, stages, stores).run();
 }

@@ -27,7 +27,7 @@ struct SweepDraft {
 
 /// Returns the sweeps of a rule's plan in execution order, which is the order of their stages.
 std::vector<SweepDraft> draftSweeps(RuleOp rule, const ExtentAnalysis &extents,
-                                    const StageAnalysis &stages, llvm::ArrayRef<EarlyStore> stores);
+                                    const StageAnalysis &stages, llvm::ArrayRef<Store> stores);
 
 } // namespace updraft
 

@@ -1,0 +1,255 @@
+//===- Stores.cpp - When a step stores its results --------------------------------------------===//
+
+#include "Updraft/Transforms/Stores.h"
+
+#include "Updraft/IR/StorageSize.h"
+#include "Updraft/Transforms/Slice.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace updraft;
+
+namespace {
+
+Type storageOf(Value current) {
+  if (auto state = current.getDefiningOp<StateOp>())
+    return state.getStorage();
+  return current.getDefiningOp<ParamOp>().getStorage();
+}
+
+/// Returns the inputs of the sweep over `extent` in a stage.
+SmallVector<Value> sweepInputs(const StageAnalysis &stages, const ExtentAnalysis &extents,
+                               Extent extent, unsigned stage, ArrayRef<Store> stores) {
+  SmallVector<Value> roots = stages.keptOf(extent, stage);
+  for (ReduceOp reduce : stages.reductionsOf(extent, stage))
+    roots.push_back(reduce.getInput());
+  for (const Store &store : stores)
+    if (store.stage == stage && extents.of(store.current) == extent)
+      roots.push_back(store.next);
+  return Slice::compute(
+             roots, [&](Value value) { return stages.isSweepInput(value, extent, stage, stores); })
+      .inputs;
+}
+
+/// Returns the values before the step, the early stores, and the kept matrices, that the products,
+/// the functions and the sweeps over matrices of `stage` read.
+SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &extents, unsigned stage,
+                         ArrayRef<Store> stores) {
+  SmallVector<Value> inputs;
+  for (Extent extent : matrixExtents)
+    llvm::append_range(inputs, sweepInputs(stages, extents, extent, stage, stores));
+  for (Operation *operation : stages.wholeMatricesOf(stage))
+    for (Value operand : operation->getOperands())
+      inputs.push_back(readInMemory(operation, operand));
+  SetVector<Value> reads;
+  for (Value input : inputs) {
+    auto store =
+        llvm::find_if(stores, [&](const Store &s) { return s.next == input && s.stage < stage; });
+    if (store != stores.end())
+      reads.insert(store->next);
+    else if (isa<ParamOp, GradOp, StateOp>(input.getDefiningOp()) ? !extents.isScalar(input)
+                                                                  : stages.isKept(input))
+      reads.insert(input);
+  }
+  return reads;
+}
+
+double bitsMoved(const StageAnalysis &stages, const ExtentAnalysis &extents,
+                 ArrayRef<Store> stores) {
+  double bits = 0;
+  auto add = [&](Type storage) { bits += storageBits(storage); };
+  for (unsigned stage = 0; stage <= stages.writing(); ++stage)
+    for (Value read : readsOf(stages, extents, stage, stores)) {
+      // Several states may have the same next value.
+      auto store =
+          llvm::find_if(stores, [&](const Store &s) { return s.next == read && s.stage < stage; });
+      if (store != stores.end())
+        add(storageOf(store->current));
+      else if (auto grad = read.getDefiningOp<GradOp>())
+        add(grad.getStorage());
+      else if (!isa<ParamOp, StateOp>(read.getDefiningOp()))
+        add(read.getType());
+      else if (isMatrixExtent(extents.of(read)))
+        add(storageOf(read));
+    }
+  for (const Store &store : stores)
+    add(storageOf(store.current));
+  for (unsigned stage = 0; stage <= stages.writing(); ++stage)
+    for (Extent extent : matrixExtents)
+      for (Value value : stages.keptOf(extent, stage))
+        if (!isStoredAt(value, stage, stores))
+          add(value.getType());
+  return bits;
+}
+
+/// The parameter and the states over matrices that change, with their next values.
+SmallVector<std::pair<Value, Value>> changedMatrices(RuleOp rule, const ExtentAnalysis &extents) {
+  Block &body = rule.getBody().front();
+  auto next = cast<NextOp>(body.getTerminator());
+  SmallVector<std::pair<Value, Value>> changed;
+  auto add = [&](Value current, Value value) {
+    if (current != value && isMatrixExtent(extents.of(current)))
+      changed.push_back({current, value});
+  };
+  for (auto param : body.getOps<ParamOp>())
+    add(param, next.getParam());
+  for (auto [state, value] : llvm::zip(body.getOps<StateOp>(), next.getStates()))
+    add(state, value);
+  return changed;
+}
+
+/// Returns the only kept value among which `next` chooses by flags and which the parameter or state
+/// `current` can hold. Null if there is none or several.
+Value interimValue(Value current, Value next, const StageAnalysis &stages,
+                   const ExtentAnalysis &extents, const Conditions &conditions) {
+  llvm::SetVector<Value> found;
+  conditions.forBranches(
+      next, [&](Value value) { return stages.isKept(value) || value == current; },
+      [&](Value value, const Conjunction &) {
+        if (value != next && stages.isKept(value) && storageOf(current) == value.getType() &&
+            extents.of(value) == extents.of(current))
+          found.insert(value);
+      });
+  return found.size() == 1 ? found.front() : Value();
+}
+
+/// Whether a later store of the same parameter or state overwrites the value before its last read,
+/// or whether something reads after the store what it overwrites.
+bool hasHazard(const Store &interim, const StageAnalysis &stages, const ExtentAnalysis &extents,
+               ArrayRef<Store> stores) {
+  unsigned overwritten = stages.writing();
+  for (const Store &other : stores)
+    if (other.current == interim.current && other.next != interim.next)
+      overwritten = other.stage;
+  if (overwritten <= interim.stage)
+    return true;
+  for (unsigned stage = interim.stage + 1; stage <= stages.writing(); ++stage) {
+    SetVector<Value> reads = readsOf(stages, extents, stage, stores);
+    if (reads.contains(interim.current) || (stage > overwritten && reads.contains(interim.next)))
+      return true;
+  }
+  return false;
+}
+
+/// Adds the interim values that the parameter and the states can hold beside the other stores.
+void addInterimStores(SmallVector<Store> &stores, RuleOp rule, const StageAnalysis &stages,
+                      const ExtentAnalysis &extents, const Conditions &conditions) {
+  auto next = cast<NextOp>(rule.getBody().front().getTerminator());
+  const unsigned firstStage = next.getSkip() ? stages.of(next.getSkip()) : 0;
+  for (auto [current, value] : changedMatrices(rule, extents)) {
+    Value interim = interimValue(current, value, stages, extents, conditions);
+    if (!interim || stages.of(interim) < firstStage)
+      continue;
+    stores.push_back({current, interim, stages.of(interim)});
+    if (hasHazard(stores.back(), stages, extents, stores))
+      stores.pop_back();
+  }
+}
+
+/// Moves the operations that compute a flag before `place`, as far as they are after it.
+void moveBefore(Value flag, Operation *place) {
+  for (Operation *operation : Slice::compute(flag, isRuleInput).operations)
+    if (place->isBeforeInBlock(operation))
+      operation->moveBefore(place);
+}
+
+/// If flags choose `current` in `next`, and never in steps that need the kept value, makes them
+/// choose the kept value there, which is changed to be `current` in these steps.
+void mergeInterimValue(Value current, Value next, Value kept, const StageAnalysis &stages,
+                       const Conditions &conditions) {
+  const Disjunction needed = conditions.neededWhen(kept);
+  if (needed.size() != 1)
+    return;
+  SmallVector<OpOperand *> places;
+  bool isApart = true;
+  for (OpOperand &use : current.getUses()) {
+    auto select = dyn_cast<arith::SelectOp>(use.getOwner());
+    const bool ifTrue = use.getOperandNumber() == 1;
+    if (select && use.getOperandNumber() != 0 &&
+        llvm::is_contained(needed.front(), Literal{select.getCondition(), !ifTrue}))
+      places.push_back(&use);
+    else
+      isApart &= stages.of(use.getOwner()->getResult(0)) <= stages.of(kept);
+  }
+  if (places.empty() || !isApart)
+    return;
+  Operation *maker = kept.getDefiningOp();
+  OpBuilder builder(maker->getBlock(), std::next(maker->getIterator()));
+  Value merged = kept;
+  SmallPtrSet<Operation *, 4> own;
+  for (auto [flag, mustHold] : needed.front()) {
+    moveBefore(flag, maker);
+    merged = arith::SelectOp::create(builder, kept.getLoc(), flag, mustHold ? merged : current,
+                                     mustHold ? current : merged);
+    own.insert(merged.getDefiningOp());
+  }
+  for (OpOperand *place : places)
+    place->set(merged);
+  kept.replaceAllUsesExcept(merged, own);
+}
+
+} // namespace
+
+void updraft::mergeInterimValues(RuleOp rule) {
+  const ExtentAnalysis extents(rule);
+  const StageAnalysis stages(rule, extents);
+  if (!stages.hasKept())
+    return;
+  const Conditions conditions(rule, extents, stages);
+  for (auto [current, next] : changedMatrices(rule, extents))
+    if (Value kept = interimValue(current, next, stages, extents, conditions))
+      mergeInterimValue(current, next, kept, stages, conditions);
+}
+
+bool updraft::isInterim(const Store &store, NextOp next) {
+  return !llvm::is_contained(next.getOperands(), store.next);
+}
+
+Disjunction updraft::changesWhen(const Store &store, ArrayRef<Store> stores,
+                                 const Conditions &conditions) {
+  auto isHeld = [&](Value value) {
+    return value == store.current || llvm::any_of(stores, [&](const Store &earlier) {
+             return earlier.current == store.current && earlier.next == value &&
+                    earlier.stage < store.stage;
+           });
+  };
+  Disjunction when;
+  conditions.forBranches(store.next, isHeld, [&](Value value, const Conjunction &chosen) {
+    if (!isHeld(value))
+      when = either(when, {chosen});
+  });
+  return when;
+}
+
+SmallVector<Store> updraft::chooseStores(RuleOp rule, const StageAnalysis &stages,
+                                         const ExtentAnalysis &extents,
+                                         const Conditions &conditions) {
+  auto next = cast<NextOp>(rule.getBody().front().getTerminator());
+  SmallVector<Store> late;
+  for (auto [current, value] : changedMatrices(rule, extents))
+    late.push_back({current, value, stages.writing()});
+
+  SmallVector<Store> early = late;
+  unsigned firstStage = next.getSkip() ? stages.of(next.getSkip()) : 0;
+  for (Store &store : early)
+    if (storageOf(store.current) == store.next.getType() &&
+        extents.of(store.next) == extents.of(store.current) &&
+        !isa<ParamOp, GradOp, StateOp, ProductOp, ApplyOp>(store.next.getDefiningOp()))
+      store.stage = std::max(stages.of(store.next), firstStage);
+
+  // A value that a later sweep needs from before the step cannot be overwritten earlier. Undoing
+  // one store may make a later sweep need another value.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Store &store : early)
+      for (unsigned stage = store.stage + 1; stage <= stages.writing(); ++stage)
+        if (readsOf(stages, extents, stage, early).contains(store.current)) {
+          store.stage = stages.writing();
+          changed = true;
+        }
+  }
+  addInterimStores(late, rule, stages, extents, conditions);
+  addInterimStores(early, rule, stages, extents, conditions);
+  return bitsMoved(stages, extents, early) < bitsMoved(stages, extents, late) ? early : late;
+}
