@@ -9,7 +9,9 @@
 #include "runtime/cpu/ThreadPool.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 
 using namespace updraft::bench;
@@ -114,26 +116,62 @@ std::vector<Row> bf16Products(const BenchOptions &options, const std::string &wo
   return rows;
 }
 
-/// Muon on matrices of these shapes, as torch_peer.py reads them.
+struct Matrices {
+  int64_t count;
+  Shape shape;
+};
+
+/// Muon on these matrices.
 struct MuonWork {
-  std::string name, numerics, matrices, shapes;
+  std::string name, numerics, title;
+  std::vector<Matrices> matrices;
   std::optional<double> ofTorchInF32; // the longest time allowed, as a fraction
   std::optional<double> ofTorch;
 };
 
+/// The floating-point operations of the products of rules/muon.upd, in five steps of
+/// `newton_schulz`.
+int64_t operationsOf(const std::vector<Matrices> &matrices) {
+  int64_t operations = 0;
+  for (const auto &[count, shape] : matrices) {
+    const int64_t shorter = std::min(shape.rows, shape.columns),
+                  longer = std::max(shape.rows, shape.columns);
+    const int64_t square = shorter * shorter * shorter;
+    operations +=
+        count * (shorter == longer ? 20 * square : 6 * shorter * shorter * longer + 14 * square);
+  }
+  return operations;
+}
+
+/// The shapes as torch_peer.py reads them.
+std::string textOf(const std::vector<Matrices> &matrices) {
+  std::vector<std::string> texts;
+  for (const auto &[count, shape] : matrices)
+    texts.push_back(fmt::format("{}*{}x{}", count, shape.rows, shape.columns));
+  return fmt::format("{}", fmt::join(texts, ","));
+}
+
 std::vector<Row> muon(const BenchOptions &options, const MuonWork &work) {
+  const std::vector<Matrices> matrices =
+      options.quick ? std::vector<Matrices>{{2, {24, 40}}} : work.matrices;
   PeerSetup setup{"Muon", fmt::format(R"({{"numerics":"{}"}})", work.numerics), "f32"};
-  setup.shapes = options.quick ? "2*24x40" : work.shapes;
+  setup.shapes = textOf(matrices);
   std::vector<Contestant> racing{*options.torch->contestant("updraft", "updraft", setup)};
   setup.arguments = "{}";
   racing.push_back(*options.torch->contestant("torch in f32", "f32-products", setup));
   racing.push_back(*options.torch->contestant("torch", "for-loop", setup));
+  ThreadPool pool(ThreadPool::defaultThreadCount());
+  if (work.ofTorchInF32)
+    racing.push_back(
+        peakOf<multiplyAndAdd>("products at FMA peak", "f32", pool, operationsOf(matrices)));
   std::vector<Row> rows =
       race(work.name, std::move(racing), /*rounds=*/3, options.quick ? 1e-4 : 1e-1);
   options.torch->drop();
-  auto ours = [&](size_t peer) { return timesAsLong(rows[0], rows[peer]); };
-  rows[1].figure = {"of this time, updraft's", ours(1), work.ofTorchInF32, /*atLeast=*/false};
-  rows[2].figure = {"of this time, updraft's", ours(2), work.ofTorch, /*atLeast=*/false};
+  auto of = [&](size_t row, size_t peer) { return timesAsLong(rows[row], rows[peer]); };
+  rows[1].figure = {"of this time, updraft's", of(0, 1), work.ofTorchInF32, /*atLeast=*/false};
+  rows[2].figure = {"of this time, updraft's", of(0, 2), work.ofTorch, /*atLeast=*/false};
+  if (work.ofTorchInF32)
+    rows[3].figure = {"of torch's time in f32, the least that this machine can need", of(3, 1), {}};
   withoutBounds(options, rows);
   return rows;
 }
@@ -164,13 +202,19 @@ std::vector<Work> updraft::bench::matrixWorks() {
                      },
                      /*group=*/"matrices"});
   }
-  const std::string gpt2 = "12*2304x768,12*768x768,12*3072x768,12*768x3072";
+  const std::vector<Matrices> gpt2{
+      {12, {2304, 768}}, {12, {768, 768}}, {12, {3072, 768}}, {12, {768, 3072}}};
   std::vector<MuonWork> muons = {
       {"matrices-muon-gpt2", "ieee", "the 48 matrices of GPT-2 small", gpt2, 0.30, 1.25},
       {"matrices-muon-small",
        "ieee",
        "126 matrices of 64 to 256 rows and columns",
-       "21*64x64,21*128x64,21*128x128,21*128x256,21*256x128,21*256x256",
+       {{21, {64, 64}},
+        {21, {128, 64}},
+        {21, {128, 128}},
+        {21, {128, 256}},
+        {21, {256, 128}},
+        {21, {256, 256}}},
        0.20,
        {}}};
   if (multipliesBF16())
@@ -179,7 +223,7 @@ std::vector<Work> updraft::bench::matrixWorks() {
   for (const MuonWork &work : muons)
     works.push_back(
         {work.name,
-         fmt::format("updraft.optim.Muon, numerics \"{}\", {}", work.numerics, work.matrices),
+         fmt::format("updraft.optim.Muon, numerics \"{}\", {}", work.numerics, work.title),
          [work](const BenchOptions &options) { return muon(options, work); },
          /*group=*/"matrices"});
   return works;
