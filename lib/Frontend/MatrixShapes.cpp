@@ -36,6 +36,20 @@ bool updraft::checkMatrix(DiagnosticEngine &diagnostics, const Expr &operand, St
   return false;
 }
 
+/// How matrices that have no product get one. Empty if transposing or exchanging them doesn't help.
+static StringRef productHint(Extent left, Extent right) {
+  const bool byLeft = haveProduct(transposed(left), right),
+             byRight = haveProduct(left, transposed(right));
+  if (byLeft && byRight)
+    return "; transpose one of them";
+  if (!byLeft && !byRight)
+    return haveProduct(right, left) ? "; exchange them" : "";
+  if (haveProduct(right, left))
+    return byLeft ? "; exchange them, or transpose the left one"
+                  : "; exchange them, or transpose the right one";
+  return byLeft ? "; transpose the left one" : "; transpose the right one";
+}
+
 std::optional<Extent> updraft::productShape(DiagnosticEngine &diagnostics, const Expr &expr,
                                             StringRef op, Extent left, Extent right,
                                             bool isSymmetric) {
@@ -47,7 +61,7 @@ std::optional<Extent> updraft::productShape(DiagnosticEngine &diagnostics, const
   if (!haveProduct(left, right)) {
     diagnostics
         .report(DiagnosticKind::ProductShapes, expr.focus, op, describeShape(left),
-                describeShape(right))
+                describeShape(right), productHint(left, right))
         .note(DiagnosticKind::LeftOperand, expr.operands[0]->range)
         .note(DiagnosticKind::RightOperand, expr.operands[1]->range);
     return std::nullopt;
