@@ -4,6 +4,10 @@ Two choices are free, and the transcription takes those of the rule: the eigenve
 that are equal, such as the zeros of a first gradient that isn't square, and random numbers.
 """
 
+import re
+import subprocess
+import sys
+
 import numpy
 import pytest
 import torch
@@ -177,3 +181,26 @@ def test_both_methods_for_roots_agree_in_f32():
             optimizer.step([grad])
         results.append(param)
     numpy.testing.assert_allclose(*results, rtol=2e-3, atol=1e-5)
+
+
+# Bases of a side of 2^16 take 16 GiB each, and the process may have 32.
+TOO_LARGE = """
+import resource, torch, updraft.optim
+
+param = torch.nn.Parameter(torch.zeros(1 << 16, 1))
+param.grad = torch.ones_like(param)
+optimizer = updraft.optim.SOAP([param])
+resource.setrlimit(resource.RLIMIT_AS, (32 << 30, 32 << 30))
+try:
+    optimizer.step()
+except RuntimeError as error:
+    print(error)
+assert torch.equal(param, torch.zeros_like(param))
+"""
+
+
+def test_too_large_bases_are_refused():
+    printed = subprocess.run(
+        [sys.executable, "-c", TOO_LARGE], capture_output=True, text=True, check=True
+    ).stdout
+    assert re.fullmatch(r"no memory for \d+ bytes of \w.*\n", printed)

@@ -2,8 +2,12 @@
 
 #include "runtime/capi/LastError.h"
 
+#include "runtime/base/OutOfMemory.h"
+
 #include <exception>
 #include <new>
+
+using namespace updraft;
 
 static thread_local std::string lastError;
 
@@ -19,6 +23,8 @@ upd_status updraft::capi::fail(upd_status status, const std::string &message) no
 upd_status updraft::capi::failByException() noexcept {
   try {
     throw;
+  } catch (const runtime::OutOfMemory &e) {
+    return fail(UPD_OUT_OF_MEMORY, e.what());
   } catch (const std::bad_alloc &) {
     return fail(UPD_OUT_OF_MEMORY, "out of memory");
   } catch (const std::exception &e) {

@@ -3,10 +3,10 @@
 #include "runtime/cpu/MatrixMemory.h"
 
 #include "runtime/base/DType.h"
+#include "runtime/base/OutOfMemory.h"
 #include "runtime/matrix/MatrixCall.h"
 
 #include <algorithm>
-#include <new>
 
 using namespace updraft::runtime;
 
@@ -33,13 +33,13 @@ size_t MatrixMemory::bytesOf(const TensorShape &shape) const {
   return bytes;
 }
 
-static void grow(StateArena &arena, size_t bytes) {
+static void grow(StateArena &arena, size_t bytes, const char *purpose) {
   if (bytes <= arena.size())
     return;
   arena = StateArena();
   StateArena larger = StateArena::allocate(bytes);
   if (!larger.data())
-    throw std::bad_alloc();
+    throw OutOfMemory(bytes, purpose);
   arena = std::move(larger);
 }
 
@@ -53,9 +53,9 @@ size_t MatrixMemory::workspaceOf(const TensorShape &shape) const {
 }
 
 void MatrixMemory::reserve(size_t bytes, size_t workspace, size_t threads) {
-  grow(matrices, bytes);
+  grow(matrices, bytes, "matrices that a step makes of one parameter");
   if (!plan.products.empty())
-    grow(packed, threads * UPD_PRODUCT_WORKSPACE);
+    grow(packed, threads * UPD_PRODUCT_WORKSPACE, "operands of products");
   workspaceBytes = std::max(workspaceBytes, workspace);
-  grow(calls, threads * workspaceBytes);
+  grow(calls, threads * workspaceBytes, "workspace for functions of matrices");
 }

@@ -30,7 +30,7 @@ public:
   /// Returns the bytes of workspace of the plan's calls for a tensor.
   size_t workspaceOf(const TensorShape &shape) const;
   /// Makes room for the matrices of a tensor of `bytes`, and for `threads` that each need
-  /// `workspace` bytes for calls. Throws std::bad_alloc if allocation fails.
+  /// `workspace` bytes for calls. Throws OutOfMemory.
   void reserve(size_t bytes, size_t workspace, size_t threads);
   /// Calls set(stream, address) for each of the matrices of a tensor.
   template <typename Set> void place(const TensorShape &shape, Set set) const {

@@ -142,7 +142,7 @@ bool PlanRun::matricesOutliveSections() const {
   return false;
 }
 
-/// Makes the windows and the memory of the step. Throws std::bad_alloc if allocation fails.
+/// Makes the windows and the memory of the step. Throws OutOfMemory.
 void PlanRun::reserveMatrices(const upd_pool &pool) {
   if (!plan.hasWholeMatrices())
     return;
