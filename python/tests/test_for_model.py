@@ -363,6 +363,18 @@ def test_conv1d_of_transformers():
     }
 
 
+def test_wrapped_models_have_the_names_of_the_model():
+    def names(model):
+        optimizer = quiet(model, "Muon + AdamW", route={"1.0.weight": "Muon"})
+        return [group["param_names"] for group in optimizer.param_groups]
+
+    model = nn.Sequential(nn.Linear(4, 8), nn.Sequential(nn.Linear(8, 8)), nn.Linear(8, 2))
+    plain = names(model)
+    model[1] = torch.compile(model[1])
+    assert "_orig_mod.1._orig_mod.0.weight" in dict(torch.compile(model).named_parameters())
+    assert names(torch.compile(model)) == plain
+
+
 def test_chosen_routes_and_blocks():
     view = updraft.optim.matrix_views.MatrixView
     found = reasons(

@@ -166,7 +166,8 @@ def for_model(
             takes them.
         options: hyperparameters and static flags by the rule's name.
         route: maps patterns of parameter names to rule names, such as `{"*.gate.weight": "AdamW"}`.
-            The last pattern that matches counts.
+            The last pattern that matches counts. Names are those of the model before
+            `torch.compile`, FSDP or activation checkpointing wrapped it.
         blocks: maps patterns of parameter names to the matrices of a weight: to the rows of each,
             such as `{"*.qkv_proj.weight": (4096, 1024, 1024)}`, or to their number, such as the
             number of heads.

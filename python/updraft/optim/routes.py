@@ -16,13 +16,23 @@ from torch import nn
 from ..errors import InvalidArgumentError
 from .matrix_views import MatrixView
 
+#: What `torch.compile`, FSDP and activation checkpointing add to the names of parameters.
+_WRAPPERS = ("_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
+
+
+def _unwrapped(name: str) -> str:
+    """The name of a parameter or module in a model that nothing wraps."""
+    for wrapper in _WRAPPERS:
+        name = name.replace(wrapper, "")
+    return name
+
 
 @dataclass(frozen=True, eq=False)
 class Route:
     """The rule of a parameter.
 
     Attributes:
-        name: the parameter's name in the model.
+        name: the parameter's name in the model, as if no part of the model was wrapped.
         param: the parameter.
         rule: the name of the rule.
         reason: a phrase that says why.
@@ -96,7 +106,8 @@ def routes(
     places = _places(model)
     output = _output_layer(model)
     found = []
-    for name, param in model.named_parameters():
+    for wrapped, param in model.named_parameters():
+        name = _unwrapped(wrapped)
         its = places[id(param)]
         against = _reason_against(name, param, its, output)
         pattern = _last_match(chosen, name)
@@ -147,7 +158,7 @@ def _places(model: nn.Module) -> dict[int, list[_Place]]:
     found: dict[int, list[_Place]] = {}
     for prefix, module in model.named_modules():
         for own_name, param in module.named_parameters(recurse=False):
-            name = f"{prefix}.{own_name}" if prefix else own_name
+            name = _unwrapped(f"{prefix}.{own_name}" if prefix else own_name)
             owner = module
             if isinstance(module, nn.utils.parametrize.ParametrizationList):
                 path, _, own_name = f".{prefix}".rpartition(".parametrizations.")
