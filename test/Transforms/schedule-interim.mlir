@@ -89,3 +89,38 @@ updraft.rule @ReadLater compute f32 matrix {
   %p1 = arith.mulf %y, %m : f32
   updraft.next %p1, %m1, %q : f32, f32, f32
 }
+
+// -----
+
+// A kept value that is a choice of the state itself, and a kept state of fewer bits, are no interim
+// values.
+// CHECK-LABEL: updraft.plan @OwnChoice
+// CHECK:         updraft.multiply when(%{{.*}}) %q, %{{.*}} :
+// CHECK-LABEL: updraft.plan @KeptState
+// CHECK:         %[[B:.*]] = updraft.sweep {{.*}}reads(%b : !updraft.stream<bf16>) -> !updraft.stream<f32>
+// CHECK:         updraft.multiply %q, %[[B]] :
+updraft.rule @OwnChoice compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %first = updraft.first
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %m = updraft.state "m" stored f32 initial %zero : f32
+  %q = updraft.state "q" over rows_by_rows stored f32 initial %zero : f32
+  %k = arith.select %first, %grad, %m : f32
+  %y = updraft.product %q, %k : f32
+  %p1 = arith.select %first, %y, %param : f32
+  %m1 = arith.select %first, %k, %m : f32
+  updraft.next %p1, %m1, %q : f32, f32, f32
+}
+updraft.rule @KeptState compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %first = updraft.first
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %b = updraft.state "b" stored bf16 initial %zero : f32
+  %m = updraft.state "m" stored f32 initial %zero : f32
+  %q = updraft.state "q" over rows_by_rows stored f32 initial %zero : f32
+  %y = updraft.product %q, %b : f32
+  %m1 = arith.select %first, %y, %b : f32
+  updraft.next %y, %b, %m1, %q : f32, f32, f32, f32
+}

@@ -107,8 +107,8 @@ Value interimValue(Value current, Value next, const StageAnalysis &stages,
   conditions.forBranches(
       next, [&](Value value) { return stages.isKept(value) || value == current; },
       [&](Value value, const Conjunction &) {
-        if (value != next && stages.isKept(value) && storageOf(current) == value.getType() &&
-            extents.of(value) == extents.of(current))
+        if (value != next && stages.isKept(value) && !isRuleInput(value) &&
+            storageOf(current) == value.getType() && extents.of(value) == extents.of(current))
           found.insert(value);
       });
   return found.size() == 1 ? found.front() : Value();
@@ -161,12 +161,13 @@ void mergeInterimValue(Value current, Value next, Value kept, const StageAnalysi
   const Disjunction needed = conditions.neededWhen(kept);
   if (needed.size() != 1)
     return;
+  Operation *maker = kept.getDefiningOp();
   SmallVector<OpOperand *> places;
   bool isApart = true;
   for (OpOperand &use : current.getUses()) {
     auto select = dyn_cast<arith::SelectOp>(use.getOwner());
     const bool ifTrue = use.getOperandNumber() == 1;
-    if (select && use.getOperandNumber() != 0 &&
+    if (select && use.getOperandNumber() != 0 && maker->isBeforeInBlock(select) &&
         llvm::is_contained(needed.front(), Literal{select.getCondition(), !ifTrue}))
       places.push_back(&use);
     else
@@ -174,7 +175,6 @@ void mergeInterimValue(Value current, Value next, Value kept, const StageAnalysi
   }
   if (places.empty() || !isApart)
     return;
-  Operation *maker = kept.getDefiningOp();
   OpBuilder builder(maker->getBlock(), std::next(maker->getIterator()));
   Value merged = kept;
   SmallPtrSet<Operation *, 4> own;
