@@ -10,7 +10,7 @@ using namespace updraft::differential;
 
 namespace {
 
-/// What a name stands for in a rule for matrices.
+/// The shape of what a name stands for.
 enum class Shape : uint8_t { Elements, Rows, Columns }; // the last two are square matrices
 
 class Generator {

@@ -16,7 +16,7 @@ from torch import nn
 from ..errors import InvalidArgumentError
 from .matrix_views import MatrixView
 
-#: What `torch.compile`, FSDP and activation checkpointing add to the names of parameters.
+#: The words that `torch.compile`, FSDP and activation checkpointing add to names of parameters.
 _WRAPPERS = ("_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
 
 
