@@ -84,6 +84,13 @@ def test_docstring(name):
     assert results.failed == 0
 
 
+def test_shapes_of_states():
+    (shapes,) = re.findall(r"^Shape:\n((?:    .*\n)+)", optim.SOAP.__doc__, re.M)
+    assert "    `exp_avg`, `exp_avg_sq`: the parameter's.\n" in shapes
+    assert "    `Q_left`: a square matrix for each matrix, [..., rows, rows].\n" in shapes
+    assert "    `Q_right`: a square matrix for each matrix, [..., columns, columns].\n" in shapes
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_examples_of_functions(name):
     function = getattr(optim, name)

@@ -387,7 +387,7 @@ def transpose(x: Operand) -> Value:
 
 
 def gram(x: Operand) -> Value:
-    """The product of a matrix and its transpose, `x @ x.T`: rows x rows."""
+    """The product of a matrix and its transpose, `x @ x.T`: a matrix of rows x rows."""
     return _call("gram", x)
 
 
@@ -402,17 +402,21 @@ def trace(x: Operand) -> Value:
 
 
 def bf16_product(x: Operand, y: Operand) -> Value:
-    """A product whose operands may be rounded to bf16, in `fast` numerics."""
+    """The product `x @ y`. In `fast` numerics, its operands may be rounded to bf16."""
     return _call("bf16_product", x, y)
 
 
 def symmetric_product(x: Operand, y: Operand) -> Value:
-    """A product that is symmetric by definition: those above the diagonal equal those below it."""
+    """The product `x @ y` if it is symmetric: only the diagonal and the elements below it are
+    computed, and copied to the other side.
+    """
     return _call("symmetric_product", x, y)
 
 
 def diagonal(x: Operand) -> Value:
-    """The diagonal of a square matrix: a value per row of rows x rows, per column of the other."""
+    """The diagonal of a square matrix: a value per row for a matrix of rows x rows, per column for
+    columns x columns.
+    """
     return _call("diagonal", x)
 
 
@@ -424,15 +428,16 @@ def scale_columns(x: Operand, scale: Operand) -> Value:
 def qr(x: Operand) -> Value:
     """The orthogonal factor Q of a square matrix Q R. The diagonal of R is not negative.
 
-    It is computed by LAPACK, like the factorizations and solvers below. NaN if an element isn't
-    finite.
+    LAPACK computes it, as well as the factorizations and solvers below. The result is NaN if an
+    element isn't finite.
     """
     return _call("qr", x)
 
 
 def cholesky(x: Operand) -> Value:
-    """The lower factor l of a positive definite l l^T, of which the lower triangle is read; else
-    NaN.
+    """The lower triangular l for which `l @ l.T` is x. NaN if x isn't positive definite.
+
+    Only the lower triangle of x is read.
     """
     return _call("cholesky", x)
 
@@ -440,13 +445,15 @@ def cholesky(x: Operand) -> Value:
 def eigenvectors(x: Operand) -> Value:
     """The eigenvectors of a symmetric matrix, as columns, in ascending order of eigenvalues.
 
-    The element of largest magnitude of each is positive. The lower triangle is read.
+    The element of largest magnitude of each is positive. Only the lower triangle of x is read.
     """
     return _call("eigenvectors", x)
 
 
 def eigenvalues(x: Operand) -> Value:
-    """The eigenvalues of a symmetric matrix in ascending order: a value per row or column."""
+    """The eigenvalues of a symmetric matrix in ascending order, a value per row or column like
+    `diagonal`. Only the lower triangle of x is read.
+    """
     return _call("eigenvalues", x)
 
 
@@ -474,21 +481,23 @@ def sort_columns(x: Operand, keys: Operand) -> Value:
 
 
 def largest(x: Operand, fraction: Operand) -> Value:
-    """Places for `gather_rows` and such: 1 for the largest of a value per row or column, else 0.
+    """Chooses rows by a value per row, or columns by a value per column: 1 for the largest, else 0.
 
-    As many are chosen as `fraction`, a number from 0 to 1, of the shorter side of the matrix,
-    rounded up. The earlier ones of equal values are chosen; NaN comes last.
+    The result is the `places` of `gather_rows` and similar functions. The number of chosen rows or
+    columns is `fraction`, greater than 0 and at most 1, of the shorter side of the matrix, rounded
+    up. A rule can have only one fraction. Among equal values, the first ones are chosen. NaN counts
+    as the smallest.
     """
     return _call("largest", x, fraction)
 
 
 def gather_rows(x: Operand, places: Operand) -> Value:
-    """The rows of a matrix that `largest` has chosen, in their order."""
+    """The rows of a matrix that `largest` has chosen, in the matrix's order."""
     return _call("gather_rows", x, places)
 
 
 def gather_columns(x: Operand, places: Operand) -> Value:
-    """The columns of a matrix that `largest` has chosen, in their order."""
+    """The columns of a matrix that `largest` has chosen, in the matrix's order."""
     return _call("gather_columns", x, places)
 
 
@@ -503,14 +512,16 @@ def scatter_columns(x: Operand, places: Operand) -> Value:
 
 
 def newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
-    """The orthogonal factor of a matrix whose singular values are at most 1, by an iteration with
-    three coefficients in each step: `a x + b (x x.T) x + c (x x.T)^2 x`.
+    """A matrix with the singular vectors of x, and singular values near 1. Those of x must be at
+    most 1, so divide x by its norm.
+
+    Each step replaces x by `a x + b (x x.T) x + c (x x.T)^2 x`, with its three coefficients.
     """
     return _call("newton_schulz", x, _list_of_triples(coefficients))
 
 
 def gram_newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
-    """`newton_schulz` of a matrix that has no more rows than columns, as chosen rows have."""
+    """`newton_schulz` of a matrix that has no more rows than columns, such as chosen rows."""
     return _call("gram_newton_schulz", x, _list_of_triples(coefficients))
 
 
@@ -520,8 +531,8 @@ def bf16_newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
 
 
 def newton_schulz_coefficients(set: str, steps: Operand) -> Value:
-    """The coefficients of steps of `newton_schulz`, from a set of the library such as
-    "polar_express".
+    """The coefficients of a set of the library, such as "polar_express", for a number of steps of
+    `newton_schulz`. docs/language.md lists the sets.
     """
     current("newton_schulz_coefficients")
     count = operand(steps, "the steps of `newton_schulz_coefficients`")
@@ -535,9 +546,10 @@ def newton_schulz_steps(set: str) -> Value:
 
 
 def almost_orthogonal(x: Operand, eps: Operand) -> Value:
-    """Divides the rows of a matrix, or the columns if there are fewer, by estimates of lengths.
+    """Divides the rows of a matrix, or the columns if there are fewer, so that no singular value
+    exceeds 1.
 
-    It takes the place of a division by the norm before `newton_schulz`.
+    Use it instead of a division by the norm before `newton_schulz` with the set "aol".
     """
     return _call("almost_orthogonal", x, eps)
 

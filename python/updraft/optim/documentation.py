@@ -64,37 +64,38 @@ _MEANINGS = {
     "nesterov": "whether to use Nesterov momentum",
     "cautious_wd": "whether to decay only where the step makes an element smaller",
     "adjust_lr": '"spectral_norm", "rms_norm" or "none": the factor for the shape of a matrix',
-    "fraction": "part of the rows or columns, of the shorter side, that a step chooses",
-    "ef_decay": "factor of the momentum of chosen rows or columns after the step",
-    "ns_set": "name of the coefficients for Newton and Schulz's iteration",
-    "ns_steps": "number of steps of that iteration; derived from `ns_set`",
-    "bf16_products": "whether to round the operands of products to bf16, in `fast` numerics",
+    "fraction": "share of the rows, or of the columns of a tall matrix, that each step updates",
+    "ef_decay": "factor by which a step multiplies the momentum of the rows or columns it updates",
+    "ns_set": "name of the coefficients of the Newton-Schulz iteration",
+    "ns_steps": "number of steps of the Newton-Schulz iteration; derived from `ns_set`",
+    "bf16_products": 'whether to round the operands of products to bf16; use numerics="fast"',
     "sign_stabilized": "whether to orthogonalize the signs of the momentum",
-    "extra_scale_factor": "factor of the step",
+    "extra_scale_factor": "factor by which to multiply the step",
     "polar_first": "whether to orthogonalize the gradient instead of the momentum",
     "scale": "radius of the ball that the parameter stays in, and factor of the step",
     "norm": '"Auto", "Spectral", "Sign", "ColNorm", "RowNorm" or "BiasRMS": the norm of the ball',
     "unconstrained": "whether the parameter may leave the ball: there is no decay",
     "transposed": "whether to swap rows and columns in ColNorm and RowNorm",
     "clamped": "whether the factor of the spectral step is at least 1",
-    "shampoo_beta": "coefficient of the factors; negative stands for that of the squares",
+    "shampoo_beta": "coefficient of the running averages of g g^T and g^T g; if negative, the "
+    "second of the betas",
     "precondition_frequency": "number of steps from one update of the bases or roots to the next",
     "normalize_grads": "whether to divide the update by its root mean square",
     "correct_bias": "whether to correct the bias of the moments",
-    "start_preconditioning_step": "first step with roots; -1 stands for `precondition_frequency`",
-    "grafting": '"adam" to give the step the length of Adam\'s, or "none"',
-    "grafting_beta2": "coefficient of the squared gradient of that Adam",
-    "grafting_epsilon": "small number that keeps the divisor of that Adam from being 0",
+    "start_preconditioning_step": "first step with roots; if -1, `precondition_frequency`",
+    "grafting": '"adam" to give the step the length of Adam\'s step, or "none"',
+    "grafting_beta2": "coefficient of the squared gradient in Adam's step",
+    "grafting_epsilon": "small number that keeps the divisor in Adam's step from being 0",
     "use_bias_correction": "whether to correct the bias of the averages",
     "root_inverse": '"eigh" or "coupled_newton": how inverse roots are computed',
     "max_iterations": "number of steps of the coupled Newton iteration",
     "init_factor": "initial eigenvalue of the factors",
     "max_clamp_value": "largest bound of the inverse roots of eigenvalues",
-    "using_clamping": "whether to clamp eigenvalues",
+    "using_clamping": "whether to clamp the inverse roots of eigenvalues",
     "beta_lip": "coefficient of the bounds of the factors' norms",
     "precond_lr": "learning rate of the factors",
     "precond_init_scale": "initial scale of the factors",
-    "damping_noise_scale": "scale of the noise that is added to the momentum of the factors",
+    "damping_noise_scale": "scale of the noise that is added to the momentum to fit the factors",
     "min_precond_lr": "least learning rate of the factors",
     "max_update_rms": "largest root mean square of the update; 0 for no limit",
     "storage": "storage types of states that are not stored like the parameter, by their names",
@@ -105,6 +106,8 @@ _MEANINGS = {
 _PLACES = {
     "row": "one for each row, [..., rows, 1]",
     "column": "one for each column, [..., 1, columns]",
+    "row, row": "a square matrix for each matrix, [..., rows, rows]",
+    "column, column": "a square matrix for each matrix, [..., columns, columns]",
     "tensor": "one for each parameter, a scalar",
     "group": "one for the parameter group, a scalar",
     "batch": "one for each matrix",
@@ -151,7 +154,8 @@ def _arguments_of_torch(cls: type) -> str:
 
 
 def _shapes(name: str, path: str) -> str:
-    states = re.findall(r"^  state (\w+)(?: over (\w+))?", _file(path), re.MULTILINE)
+    pattern = r"^  state (\w+)(?: over \(?(\w+(?:, \w+)?))?"
+    states = re.findall(pattern, _file(path), re.MULTILINE)
     like = [f"`{name}`" for name, place in states if not place]
     lines = [f"Parameters and gradients: {'matrices' if name == 'Muon' else 'any'}, the same."]
     if like:

@@ -150,15 +150,15 @@ def for_model(
 
     The first rule steps the weights of hidden layers, as matrices. The second one steps everything
     else: embeddings, the output layer, normalization, vectors. The choice depends on the module's
-    type, the parameter's name and its shape. A table says what goes where, and why.
+    type, the parameter's name and its shape. A table shows the rule of each parameter and why.
 
     - Fused weights for query, key and value, and the gates of recurrent layers, are split into
       their matrices.
     - Filters of a convolution are one matrix, with a row for each output channel.
     - Other parameters of three or more dimensions are batches of matrices.
 
-    A rule has at most one group of matrices for each kind of split, and one group of vectors. If it
-    reduces over the group, it has one group.
+    A rule gets a parameter group of matrices for each kind of split, and one of vectors. A rule
+    that reduces over the group gets one group.
 
     Args:
         model: the model.
@@ -180,6 +180,8 @@ def for_model(
     Raises:
         InvalidArgumentError: an option is unknown, a pattern matches no parameter, or blocks don't
             fit a weight.
+        UnsupportedError: the first rule has states of square matrices, such as SOAP's, and a weight
+            is split. Use `blocks` or `route` for it.
 
     Warns:
         UserWarning: a choice may be wrong, such as an embedding under the first rule.

@@ -39,10 +39,10 @@ def _multiplies_bf16(group: Group, dtype: torch.dtype) -> bool:
 class Muon(SplitStep, torch.optim.Muon):
     """`torch.optim.Muon`, compiled.
 
-    With `numerics="torch"`, C++ calls torch's products, in bf16, and the rest is compiled from
-    `rules/parts/muon.upd`. With "ieee" and "fast" the whole step is compiled from `rules/muon.upd`.
-    With "ieee", products have the parameter's precision, but at least f32, and the same bits on
-    every machine. With "fast", CPUs and GPUs that multiply bf16 round operands.
+    With `numerics="torch"`, the default, C++ calls torch's products, in bf16. The rest is compiled
+    from `rules/parts/muon.upd`. With "ieee" and "fast", the whole step is compiled from
+    `rules/muon.upd`. With "ieee", products have the parameter's precision, but at least f32, and
+    the same bits on every machine. With "fast", CPUs and GPUs that multiply bf16 round operands.
     """
 
     correspondence = Correspondence(
