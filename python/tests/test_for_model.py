@@ -363,6 +363,18 @@ def test_conv1d_of_transformers():
     }
 
 
+@pytest.mark.parametrize("rule", ["SOAP", "Shampoo", "KLShampoo", "PSGDPro"])
+def test_rules_with_square_states_step_fused_weights_as_one_matrix(rule, capsys):
+    model = Transformer()
+    optimizer = for_model(model, f"{rule} + AdamW")
+    assert "query, key and value, as one matrix\n" in capsys.readouterr().out
+    set_gradients(model, 1)
+    before = model.h[0].attn.in_proj_weight.clone()
+    for _ in range(2):
+        optimizer.step()
+    assert not torch.equal(model.h[0].attn.in_proj_weight, before)
+
+
 def test_wrapped_models_have_the_names_of_the_model():
     def names(model):
         optimizer = quiet(model, "Muon + AdamW", route={"1.0.weight": "Muon"})

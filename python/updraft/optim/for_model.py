@@ -153,7 +153,7 @@ def for_model(
     type, the parameter's name and its shape. A table shows the rule of each parameter and why.
 
     - Fused weights for query, key and value, and the gates of recurrent layers, are split into
-      their matrices.
+      their matrices, unless the rule has states of square matrices, as SOAP has.
     - Filters of a convolution are one matrix, with a row for each output channel.
     - Other parameters of three or more dimensions are batches of matrices.
 
@@ -204,13 +204,16 @@ def for_model(
     """
     named = _named(rules)
     hidden, others = named
-    found = routes(model, hidden, others, dict(route or {}), dict(blocks or {}))
+    interfaces = {name: RuleInterface(each.rule.compile()) for name, each in named.items()}
+    # States of square matrices belong to whole parameters.
+    splits = not interfaces[hidden].square_states
+    found = routes(model, hidden, others, dict(route or {}), dict(blocks or {}), splits)
     if not found:
         raise InvalidArgumentError("the model has no parameters")
     given = _given_options(named, options or {}, common)
     random = {} if seed is None else {"seed": require_seed(seed)}
     # A rule that reduces over the group gets all of its parameters in one.
-    whole = [name for name, each in named.items() if RuleInterface(each.rule.compile()).by_group]
+    whole = [name for name, interface in interfaces.items() if interface.by_group]
     groups: dict[tuple[Any, ...], Group] = {}
     for each in sorted(found, key=lambda each: (each.rule != hidden, not each.is_matrix)):
         key = (each.rule, each.is_matrix and each.rule not in whole, each.view)

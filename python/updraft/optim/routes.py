@@ -90,6 +90,7 @@ def routes(
     others: str,
     chosen: Mapping[str, str],
     blocks: Mapping[str, Any],
+    splits: bool,
 ) -> list[Route]:
     """Returns the route of each parameter of a model, in the order of `model.parameters()`.
 
@@ -99,6 +100,8 @@ def routes(
         others: the rule for all other parameters.
         chosen: rules by patterns of parameters' names, in place of the choice by kind.
         blocks: `matrix_blocks` by patterns of names.
+        splits: whether the rule for hidden layers steps the matrices of a fused weight by
+            themselves.
 
     Raises:
         InvalidArgumentError: a pattern matches no parameter, or names another rule.
@@ -120,6 +123,8 @@ def routes(
         route = Route(name, param, rule, against or "")
         if rule == hidden:
             route = _hidden(route, its[0])
+            if not splits:
+                route = _whole(route)
         if pattern:
             warning = f"{against}: `{hidden}` is for weights of hidden layers"
             route = replace(
@@ -269,6 +274,14 @@ def _hidden(route: Route, place: _Place) -> Route:
             "`route`"
         )
     return _with(route, weight, view, warning)
+
+
+def _whole(route: Route) -> Route:
+    """The route of a weight that isn't split."""
+    if route.view is None or route.view.blocks is None:
+        return route
+    view = MatrixView(layout=route.view.layout) if route.view.layout else None
+    return _with(route, f"{route.reason}, as one matrix", view, route.warning)
 
 
 def _with(route: Route, reason: str, view: MatrixView | None, warning: str | None = None) -> Route:
