@@ -206,10 +206,11 @@ llvm::Error PackageCommands::runVerify() const {
       if (llvm::Error error = errorOf(package::checkSample(*opened, image, compared)))
         return error;
       ran = true;
-      if (compared.tensors == 0) {
-        os << llvm::formatv("{0,-16} variant `{1}`: ran {2} steps; not compared, bf16 products "
-                            "have other bits than the sample\n",
-                            image.target, variant, compared.steps);
+      if (compared.otherBits) {
+        os << llvm::formatv(
+            "{0,-16} variant `{1}`: ran {2} steps; no comparison, {3} may have other "
+            "bits than the sample\n",
+            image.target, variant, compared.steps, compared.otherBits);
         continue;
       }
       os << llvm::formatv("{0,-16} variant `{1}`: {2} bytes in {3} tensors are the same after {4} "
