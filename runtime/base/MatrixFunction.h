@@ -30,6 +30,13 @@ enum class MatrixFunction : uint8_t {
 /// The name in the language, the dialect and errors: "sort_rows".
 const char *nameOf(MatrixFunction function);
 
+/// LAPACK counts the workspace of an eigenproblem, 2 n^2 + 6 n + 1 numbers, in 32 bits.
+constexpr int64_t maxEigenproblemRows = 32'766;
+
+inline bool isEigenproblem(MatrixFunction function) {
+  return function == MatrixFunction::Eigenvectors || function == MatrixFunction::Eigenvalues;
+}
+
 inline bool isSolver(MatrixFunction function) {
   return function == MatrixFunction::SolveLower || function == MatrixFunction::SolveUpper;
 }

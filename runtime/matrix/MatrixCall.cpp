@@ -148,9 +148,6 @@ private:
   void runEigen() {
     const auto n = static_cast<int32_t>(call.rows);
     const EigenArrays arrays(memory, n);
-    // LAPACK counts its workspace in 32 bits.
-    if (arrays.workSize > INT32_MAX)
-      return fillNaN(call.function == MatrixFunction::Eigenvalues ? n : call.rows * call.rows);
     const bool onlyValues = call.function == MatrixFunction::Eigenvalues;
     // The lower triangle by rows is the upper one by columns.
     std::fill_n(arrays.matrix, call.rows * call.rows, 0.0);

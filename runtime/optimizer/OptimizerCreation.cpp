@@ -100,6 +100,26 @@ static bool hasRowMajorMatrices(const TensorLayout &layout) {
          (layout.shape[rows] == 1 || layout.strides[rows] == layout.shape[columns]);
 }
 
+/// Refuses a parameter of which the plan would solve an eigenproblem that LAPACK can't take.
+static Status checkEigenproblems(const PlanInterface &plan, const TensorLayout &layout,
+                                 const std::string &name) {
+  TensorShape shape = TensorShape::of(layout);
+  shape.chosen = plan.chosenOf(shape.rows, shape.columns);
+  for (const CallInterface &call : plan.calls) {
+    const int64_t rows = shape.of(plan.streams[call.operands[0]].over).rows;
+    if (!isEigenproblem(call.function) || rows <= maxEigenproblemRows)
+      continue;
+    upd_tensor tensor{};
+    tensor.shape = layout.shape;
+    tensor.rank = layout.rank;
+    return invalidArgument(fmt::format(
+        "parameter `{}` is {}, so `{}` would take a matrix of {} x {}; LAPACK solves "
+        "eigenproblems of at most {} rows",
+        name, layoutText(tensor), nameOf(call.function), rows, rows, maxEigenproblemRows));
+  }
+  return {};
+}
+
 Status Optimizer::choosePlan(Param &param) const {
   const TensorClass own = param.layout.rank < 2 ? TensorClass::Vector : TensorClass::Matrix;
   const TensorShape shape = TensorShape::of(param.layout);
@@ -133,6 +153,9 @@ Status Optimizer::choosePlan(Param &param) const {
                                        names.back(), layoutText(tensor), interface().name,
                                        int(UPD_QUANT_BLOCK)));
   }
+  if (Status status = checkEigenproblems(interface().plans[param.plan], param.layout, names.back());
+      !status.ok())
+    return status;
   return checkSquareStates(param);
 }
 
