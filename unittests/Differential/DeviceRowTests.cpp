@@ -424,7 +424,7 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceRows, testing::Combine(testing::ValuesIn(Ste
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceRowRules,
                          testing::Combine(testing::ValuesIn(SteppedOn::names()),
-                                          testing::ValuesIn(deviceRuleFiles())),
+                                          testing::ValuesIn(ruleFiles())),
                          [](const auto &info) {
                            return std::get<0>(info.param) + ("_" + std::get<1>(info.param));
                          });

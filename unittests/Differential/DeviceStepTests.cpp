@@ -5,6 +5,7 @@
 
 #include "RuleTable.h"
 #include "SteppedSides.h"
+#include "runtime/base/PoolParts.h"
 #include "runtime/emulator/EmulatedDevice.h"
 #include "runtime/gpu/DeviceStep.h"
 
@@ -53,7 +54,7 @@ TEST_P(DeviceSteps, HaveTheBitsOfTheCPU) {
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceSteps,
                          testing::Combine(testing::ValuesIn(SteppedOn::names()),
-                                          testing::ValuesIn(deviceRuleFiles())),
+                                          testing::ValuesIn(ruleFiles())),
                          [](const auto &info) {
                            return std::get<0>(info.param) + ("_" + std::get<1>(info.param));
                          });
@@ -280,7 +281,8 @@ TEST(DeviceStepRule, ForCPUsIsRefused) {
   ASSERT_TRUE(static_cast<bool>(rule));
   std::unique_ptr<gpu::DeviceStep> step;
   const runtime::Status status =
-      gpu::DeviceStep::create(std::make_shared<emulator::EmulatedDevice>(), (*rule)->kernels, step);
+      gpu::DeviceStep::create(std::make_shared<emulator::EmulatedDevice>(), (*rule)->kernels,
+                              runtime::callingThread(), step);
   EXPECT_EQ(status.code(), UPD_UNSUPPORTED);
   EXPECT_EQ(status.message(), "the rule was not compiled for the emulator");
 }
