@@ -297,13 +297,6 @@ AssertionResult RowSides::compare() {
 
 class DeviceRowRules : public OnDevice<std::string> {};
 
-bool hasSquareStates(const RuleCase &ruleCase) {
-  const RuleHandle rule = llvm::cantFail(compile(ruleCase));
-  return llvm::any_of(rule->kernels->interface.states, [](const runtime::StateInterface &state) {
-    return runtime::isSquare(state.over);
-  });
-}
-
 TEST_P(DeviceRowRules, StepAsOnTheCPU) {
   const std::string &file = std::get<1>(GetParam());
   const std::vector<RuleVariant> variants = variantsOf(file);
@@ -315,7 +308,6 @@ TEST_P(DeviceRowRules, StepAsOnTheCPU) {
     SCOPED_TRACE(describe(ruleCase));
     const bool ofMatrices = file == "rowwise_adagrad" || file == "adam_mini";
     Shapes dimensions = ofMatrices ? matrices : shapes;
-    // The time of a factorization grows with the cube of the columns.
     if (hasSquareStates(ruleCase))
       llvm::erase_if(dimensions,
                      [](const auto &each) { return !each.empty() && each.back() > 1000; });

@@ -41,7 +41,10 @@ TEST_P(DeviceSteps, HaveTheBitsOfTheCPU) {
   const std::vector<StorageChoice> choices = storageChoices(variant);
   for (size_t number = 0; number < 3; ++number) {
     const RuleCase ruleCase = variant.instantiate(choices[number * choices.size() / 3]);
-    SteppedSides sides(ruleCase, on, tensorsOfTwoGroups());
+    std::vector<GroupTensor> tensors = tensorsOfTwoGroups();
+    if (hasSquareStates(ruleCase))
+      tensors[6].dimensions.back() = 130;
+    SteppedSides sides(ruleCase, on, tensors);
     ASSERT_TRUE(sides.make());
     for (int step = 1; step <= 3; ++step) {
       for (const HyperChange &change : ruleCase.changes)

@@ -142,6 +142,13 @@ updraft::differential::interpretForms(const RuleCase &ruleCase) {
   return forms;
 }
 
+bool updraft::differential::hasSquareStates(const RuleCase &ruleCase) {
+  const RuleHandle rule = llvm::cantFail(compile(ruleCase));
+  return llvm::any_of(rule->kernels->interface.states, [](const runtime::StateInterface &state) {
+    return runtime::isSquare(state.over);
+  });
+}
+
 testing::AssertionResult
 updraft::differential::interfacesAgree(const upd_rule &rule,
                                        llvm::ArrayRef<reference::Interpreter> interpreters) {

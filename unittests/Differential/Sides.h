@@ -36,6 +36,10 @@ interpret(const RuleCase &ruleCase, reference::Precision precision = reference::
 /// The same for all forms of the rule: for all tensors, or for vectors and for matrices.
 llvm::Expected<std::vector<reference::Interpreter>> interpretForms(const RuleCase &ruleCase);
 
+/// Whether the rule has states of square matrices. The time of a step may then grow with the cube of
+/// the columns.
+bool hasSquareStates(const RuleCase &ruleCase);
+
 /// Whether both have the same hyperparameters and streams.
 testing::AssertionResult interfacesAgree(const upd_rule &rule,
                                          llvm::ArrayRef<reference::Interpreter> interpreters);
