@@ -10,6 +10,7 @@
 
 #include <bit>
 #include <limits>
+#include <set>
 
 using namespace updraft;
 using namespace updraft::differential;
@@ -253,6 +254,38 @@ TEST_F(DeviceCallReads, NeedHostMemory) {
                     end = " bytes; rule `SOAP` computes `eigenvectors` on the host";
   EXPECT_TRUE(status.message().starts_with(start)) << status.message();
   EXPECT_TRUE(status.message().ends_with(end)) << status.message();
+}
+
+// Code for a GPU evaluates conditions as the CPU's code does.
+TEST(DeviceCallRule, ForAGPUHasTheFirstPrologueOnTheHost) {
+  for (const char *file : {"soap", "shampoo", "psgd_pro"}) {
+    RuleCase ruleCase = variantsOf(file).front().instantiate({});
+    const RuleHandle ofCpu = llvm::cantFail(compile(ruleCase));
+    ruleCase.target = "nvptx:sm_90";
+    const RuleHandle ofGPU = llvm::cantFail(compile(ruleCase));
+    const runtime::Kernels &kernels = *ofGPU->kernels;
+    ASSERT_EQ(kernels.hostPrologues.size(), 2u);
+    EXPECT_EQ(kernels.hostPrologues[0], nullptr);
+    EXPECT_TRUE(ofCpu->kernels->hostPrologues.empty());
+    if (file == std::string_view("psgd_pro")) {
+      EXPECT_EQ(kernels.hostPrologues[1], nullptr);
+      continue;
+    }
+    std::vector<double> hypers;
+    for (const runtime::HyperInterface &hyper : kernels.interface.hypers)
+      hypers.push_back(hyper.defaultValue);
+    std::set<std::vector<float>> rows;
+    for (int step = 1; step <= 25; ++step) {
+      const double facts[UPD_TENSOR_FACTS] = {double(step), double(step == 1), 20, 4, 5, 20};
+      std::vector<float> expected(kernels.interface.plans[1].rowScalars), row(expected);
+      ofCpu->kernels->plans[1].prologues[0](hypers.data(), facts, nullptr, nullptr, expected.data(),
+                                            nullptr);
+      kernels.hostPrologues[1](hypers.data(), facts, nullptr, nullptr, row.data(), nullptr);
+      EXPECT_EQ(row, expected) << step;
+      rows.insert(row);
+    }
+    EXPECT_GT(rows.size(), 1u);
+  }
 }
 
 //===----------------------------------------------------------------------------------------===//
