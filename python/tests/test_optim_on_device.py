@@ -177,7 +177,7 @@ def test_functions_of_matrices_without_lapack(emulated):
     )
     assert result.returncode == 1
     assert result.stderr.splitlines()[-1] == (
-        "updraft.UnsupportedError: the rule has factorizations of matrices, which need LAPACK, but "
+        "NotImplementedError: the rule has factorizations of matrices, which need LAPACK, but "
         "it can't be loaded (/none/liblapack.so: cannot open shared object file: No such file or "
         "directory); install it (Debian: libopenblas0-pthread), or set UPDRAFT_LAPACK to the file "
         "of the library"

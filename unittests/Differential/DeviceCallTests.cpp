@@ -281,7 +281,8 @@ TEST(DeviceCallRule, ForAGPUHasTheFirstPrologueOnTheHost) {
       ofCpu->kernels->plans[1].prologues[0](hypers.data(), facts, nullptr, nullptr, expected.data(),
                                             nullptr);
       kernels.hostPrologues[1](hypers.data(), facts, nullptr, nullptr, row.data(), nullptr);
-      EXPECT_EQ(row, expected) << step;
+      // The corrections of the first step are NaN.
+      EXPECT_EQ(std::memcmp(row.data(), expected.data(), row.size() * sizeof(float)), 0) << step;
       rows.insert(row);
     }
     EXPECT_GT(rows.size(), 1u);

@@ -42,7 +42,7 @@ TEST_P(DeviceSteps, HaveTheBitsOfTheCPU) {
   for (size_t number = 0; number < 3; ++number) {
     const RuleCase ruleCase = variant.instantiate(choices[number * choices.size() / 3]);
     std::vector<GroupTensor> tensors = tensorsOfTwoGroups();
-    if (hasSquareStates(ruleCase))
+    if (hasSquareStates(*llvm::cantFail(compile(ruleCase))))
       tensors[6].dimensions.back() = 130;
     SteppedSides sides(ruleCase, on, tensors);
     ASSERT_TRUE(sides.make());

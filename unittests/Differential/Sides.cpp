@@ -142,9 +142,8 @@ updraft::differential::interpretForms(const RuleCase &ruleCase) {
   return forms;
 }
 
-bool updraft::differential::hasSquareStates(const RuleCase &ruleCase) {
-  const RuleHandle rule = llvm::cantFail(compile(ruleCase));
-  return llvm::any_of(rule->kernels->interface.states, [](const runtime::StateInterface &state) {
+bool updraft::differential::hasSquareStates(const upd_rule &rule) {
+  return llvm::any_of(rule.kernels->interface.states, [](const runtime::StateInterface &state) {
     return runtime::isSquare(state.over);
   });
 }

@@ -38,7 +38,7 @@ llvm::Expected<std::vector<reference::Interpreter>> interpretForms(const RuleCas
 
 /// Whether the rule has states of square matrices. The time of a step may then grow with the cube of
 /// the columns.
-bool hasSquareStates(const RuleCase &ruleCase);
+bool hasSquareStates(const upd_rule &rule);
 
 /// Whether both have the same hyperparameters and streams.
 testing::AssertionResult interfacesAgree(const upd_rule &rule,
