@@ -240,7 +240,7 @@ Status DeviceOptimizer::prepare(const StepGradients &given) {
   } else {
     plan.discard();
     // After a step that may have been skipped, the device is asked once.
-    if (countsOnHost && !foundInf)
+    if (countsOnHost && !foundInf && captured.empty())
       if (Status status = readProgress(); !status.ok())
         return status;
     if (Status status = renewStates(); !status.ok())

@@ -126,6 +126,7 @@ void DevicePlan::evaluateConditions(DeviceArena &tables, const double *hypers,
   // Scalar states, and whether the rule skips a step, are known to the device only.
   if (!prologue || plan.skips || !plan.scalarStates.empty())
     return;
+  const runtime::DefaultFloatEnvironment environment;
   for (size_t position = 0; position < list.size(); ++position) {
     const SteppedTensor &tensor = list[position];
     const KnownProgress &known = progress[tensor.param];
