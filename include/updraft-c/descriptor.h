@@ -133,10 +133,17 @@ typedef struct upd_derived_record {
   uint32_t message; /* of the requirement that refuses other values */
 } upd_derived_record;
 
-/* UPD_PLAN_RANDOM: a sweep uses the seed. The other flags limit a plan to matrices of some shapes:
- * with fewer rows than columns (wide), with as many (square), or with more (tall). A plan with
- * none of these three is for matrices of every shape. */
-enum { UPD_PLAN_RANDOM = 1, UPD_PLAN_WIDE = 2, UPD_PLAN_SQUARE = 4, UPD_PLAN_TALL = 8 };
+/* UPD_PLAN_RANDOM: a sweep uses the seed. UPD_PLAN_SKIPS: the plan may set the skip flag of a row.
+ * The other flags limit a plan to matrices of some shapes: with fewer rows than columns (wide),
+ * with as many (square), or with more (tall). A plan with none of these three is for matrices of
+ * every shape. */
+enum {
+  UPD_PLAN_RANDOM = 1,
+  UPD_PLAN_WIDE = 2,
+  UPD_PLAN_SQUARE = 4,
+  UPD_PLAN_TALL = 8,
+  UPD_PLAN_SKIPS = 16
+};
 
 /* A rule has one plan for all tensors, or plans for vectors, for matrices or for matrices of some
  * shapes, at most one for each tensor. They have the same reductions over the group. */

@@ -1,7 +1,9 @@
 /*===- updraft-c/gpu_kernel.h - The interface of code compiled for GPUs -----------*- C -*-===*
  * A rule that is compiled for a GPU has kernels in one module instead of the prologues and sweeps
  * of updraft-c/kernel.h. Their names, numbers and meaning are the same, and so is their descriptor.
- * R_initial and R_validate stay on the host.
+ * R_initial and R_validate stay on the host. Calls of functions of matrices run there, except
+ * transposes. If such a call has a condition, R_prologue0 is also a function of the host, as in
+ * updraft-c/kernel.h, which computes the same row.
  *
  *   R_prologue0(const upd_gpu_tensor *tensors, int64_t count)
  *   R_sweep0(const upd_gpu_chunk *chunks, int64_t count, void *const *streams, const void *rows,

@@ -93,11 +93,6 @@ llvm::Error Compilation::schedule() {
                        operationsOfFunction, operationsOfReduction);
     return makeError(UPD_COMPILE_ERROR, diagnostics.render());
   }
-  if (request.gpu &&
-      llvm::any_of(plans, [](PlanOp plan) { return !plan.getBody().getOps<CallOp>().empty(); }))
-    return makeError(UPD_UNSUPPORTED, "rule `" + ruleName +
-                                          "` has functions of matrices, which code for GPUs can't "
-                                          "compute yet; step these parameters on the CPU");
   if (llvm::Error error = requireMemory(bytesToCompile + bytesPerOperation * size))
     return error;
   auto description =

@@ -156,13 +156,15 @@ void explainProduct(MultiplyOp product, unsigned index, llvm::raw_ostream &os) {
     os << "  operands are rounded to bf16 where the target multiplies bf16\n";
 }
 
-void explainCall(CallOp call, unsigned index, llvm::raw_ostream &os) {
+void explainCall(CallOp call, unsigned index, bool isForGPU, llvm::raw_ostream &os) {
   std::string operands;
   for (Value operand : call.getInputs())
     operands += (operands.empty() ? "" : ", ") + describe(operand);
   os << llvm::formatv("call {0} of {1}({2}){3}\n", index,
                       stringifyMatrixFunction(call.getFunction()), operands,
                       describeCondition(call.getCondition()));
+  if (isForGPU && call.isOfHost())
+    os << "  runs on the host, which waits for the GPU and copies the operands and the result\n";
   const Extent over = overOf(call.getResult());
   std::string made = stringifyExtent(over).str();
   if (isMatrixExtent(over))
@@ -273,7 +275,7 @@ void updraft::explainPlan(PlanOp plan, llvm::StringRef numerics, llvm::StringRef
     else if (auto product = dyn_cast<MultiplyOp>(op))
       explainProduct(product, productIndex++, os);
     else if (auto call = dyn_cast<CallOp>(op))
-      explainCall(call, callIndex++, os);
+      explainCall(call, callIndex++, !gpu.empty(), os);
   for (auto prologue : plan.getBody().front().getOps<PrologueOp>())
     if (prologue.getNumResults() != 0 || plan.getBody().front().getOps<SweepOp>().empty())
       explainPrologue(prologue, os);

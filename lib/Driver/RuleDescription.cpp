@@ -134,6 +134,8 @@ public:
     result.rowScalars = numbers.rowScalarCount;
     result.usesRandom =
         numbers.plan.walk([](RandomOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    result.skips = llvm::any_of(numbers.plan.getBody().getOps<CommitOp>(),
+                                [](CommitOp commit) { return bool(commit.getSkip()); });
     addStreams();
     result.scalarStates.resize(numbers.scalarIndex.size());
     for (Operation &op : numbers.plan.getBody().front())

@@ -168,6 +168,12 @@ ObjectLoader::load(const CompiledRule &rule) {
     kernels->gpu.ptx = ptx;
   }
   for (const runtime::PlanInterface &plan : kernels->interface.plans) {
+    if (!kernels->interface.gpu.empty()) {
+      upd_prologue_function &prologue = kernels->hostPrologues.emplace_back();
+      if (plan.hasHostConditions())
+        if (llvm::Error error = resolve(plan.prefix + "_prologue0", prologue))
+          return error;
+    }
     if (!kernels->gpu.ptx.empty())
       continue;
     runtime::PlanFunctions &functions = kernels->plans.emplace_back();

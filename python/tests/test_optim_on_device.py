@@ -5,6 +5,9 @@ For torch, the emulator's tensors are on the CPU; only `updraft.optim.devices` k
 
 import copy
 import io
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -85,13 +88,10 @@ class Pair:
                 assert_same(stepped, torch.as_tensor(value))
 
 
-#: Rules with functions of matrices, which GPUs have no code for.
-ON_CPU = ["Dion2", "KLShampoo", "PSGDPro", "SOAP", "Shampoo"]
-
 CLASSES = sorted(
     name
     for name in optim.__all__
-    if isinstance(getattr(optim, name), type) and name not in ("LBFGS", "SparseAdam", *ON_CPU)
+    if isinstance(getattr(optim, name), type) and name not in ("LBFGS", "SparseAdam")
 )
 
 
@@ -137,11 +137,51 @@ def test_bf16_products(name, emulated):
         assert (there.cpu() - here).norm() <= 0.1 * (here - first).norm()
 
 
-@pytest.mark.parametrize("name", ON_CPU)
-def test_functions_of_matrices_are_refused(name, emulated):
-    param = torch.nn.Parameter(torch.ones(3, 4, device=emulated.device))
-    with pytest.raises(updraft.UnsupportedError, match="has functions of matrices, which code for"):
-        getattr(optim, name)([param], lr=1e-2)
+@pytest.mark.parametrize("name", ["SOAP", "Shampoo", "KLShampoo"])
+def test_functions_of_matrices(name, emulated):
+    """Steps with a refresh and without, and a skipped one."""
+
+    def make(params):
+        return getattr(optim, name)(params, lr=1e-2, precondition_frequency=2)
+
+    pair = Pair(emulated, make, [*SHAPES, (40, 3), (3, 40), (9, 9)])
+    for found in (0.0, 0.0, 1.0, 0.0):
+        pair.set_gradients()
+        for optimizer in (pair.on_cpu, pair.on_device):
+            optimizer.found_inf = torch.tensor(found)
+            optimizer.step()
+            del optimizer.found_inf
+    pair.check()
+    for _ in range(3):
+        pair.step()
+    pair.check()
+
+
+def test_functions_of_matrices_without_lapack(emulated):
+    code = (
+        "import sys, torch\n"
+        "from updraft import optim\n"
+        "from updraft.optim import devices\n"
+        "if sys.argv[1] == 'cpu':\n"
+        "    devices.is_emulated = lambda tensor: True\n"
+        "param = torch.nn.Parameter(torch.ones(3, 4, device=sys.argv[1]))\n"
+        "optim.PSGDPro([param]).step()\n"
+        "optim.SOAP([param])\n"
+    )
+    environment = {**os.environ, "UPDRAFT_LAPACK": "/none/liblapack.so"}
+    result = subprocess.run(
+        [sys.executable, "-c", code, str(emulated.device)],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1] == (
+        "NotImplementedError: the rule has factorizations of matrices, which need LAPACK, but "
+        "it can't be loaded (/none/liblapack.so: cannot open shared object file: No such file or "
+        "directory); install it (Debian: libopenblas0-pthread), or set UPDRAFT_LAPACK to the file "
+        "of the library"
+    )
 
 
 def test_square_states(emulated):

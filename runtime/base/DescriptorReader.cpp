@@ -222,8 +222,10 @@ PlanInterface DescriptorReader::plan(const upd_plan_record &record) {
   plan.tensors = tensors(record.tensors, "class of tensors of a plan");
   plan.prefix = text(record.prefix);
   plan.rowScalars = record.row_scalars;
-  const uint32_t flags = value(record.flags, UPD_PLAN_RANDOM | AllMatrices, "flags of a plan");
+  const uint32_t flags =
+      value(record.flags, UPD_PLAN_RANDOM | UPD_PLAN_SKIPS | AllMatrices, "flags of a plan");
   plan.usesRandom = (flags & UPD_PLAN_RANDOM) != 0;
+  plan.skips = (flags & UPD_PLAN_SKIPS) != 0;
   if ((flags & AllMatrices) != 0)
     plan.shapes = flags & AllMatrices;
   plan.chosen = std::bit_cast<double>(uint64_t(record.chosen[1]) << 32 | record.chosen[0]);

@@ -92,8 +92,8 @@ void DescriptorWriter::addPlan(const PlanInterface &plan) {
   upd_plan_record record{};
   record.prefix = text(plan.prefix);
   record.tensors = static_cast<upd_tensors>(plan.tensors);
-  record.flags =
-      (plan.usesRandom ? UPD_PLAN_RANDOM : 0) | (plan.shapes == AllMatrices ? 0 : plan.shapes);
+  record.flags = (plan.usesRandom ? UPD_PLAN_RANDOM : 0) | (plan.skips ? UPD_PLAN_SKIPS : 0) |
+                 (plan.shapes == AllMatrices ? 0 : plan.shapes);
   record.row_scalars = plan.rowScalars;
   const auto chosen = std::bit_cast<uint64_t>(plan.chosen);
   record.chosen[0] = static_cast<uint32_t>(chosen);

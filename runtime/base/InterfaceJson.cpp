@@ -189,6 +189,7 @@ ordered_json jsonOf(const RuleInterface &rule, const PlanInterface &plan) {
   return object.add("prefix", plan.prefix)
       .add("row_scalars", plan.rowScalars)
       .add("random", plan.usesRandom)
+      .addFlag(plan.skips, "skips")
       .add("prologues", plan.prologues)
       .add("streams",
            arrayOf(plan.streams, [&](const auto &each) { return jsonOf(rule, each, plan); }))

@@ -36,8 +36,8 @@ struct GPUKernels {
   std::shared_ptr<gpu::Device> (*openEmulator)() = nullptr;
 };
 
-/// Immutable, so threads may share it. No other function is null. `plans` corresponds to the
-/// interface, or is empty if `gpu` has kernels as PTX instead.
+/// Immutable, so threads may share it. No function is null unless it says so. `plans` corresponds
+/// to the interface, or is empty if `gpu` has kernels as PTX instead.
 struct Kernels {
   RuleInterface interface;
   std::string descriptor; ///< of the interface (updraft-c/descriptor.h)
@@ -48,6 +48,9 @@ struct Kernels {
   upd_mirror_function mirror = nullptr;
   upd_product_function bf16Product = nullptr; ///< null if no product is in bf16
   GPUKernels gpu;
+  /// For GPUs, by plan: the first prologue as a function of the host, which finds out which calls a
+  /// step needs. Null if no call of the host has a condition.
+  std::vector<upd_prologue_function> hostPrologues;
   /// Owns the memory of the functions.
   std::shared_ptr<const void> code;
 };

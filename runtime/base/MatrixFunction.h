@@ -72,6 +72,9 @@ inline int shapedBy(MatrixFunction function) {
   return isSolver(function) ? 1 : isScatter(function) ? -1 : 0;
 }
 
+/// Whether GPUs have a kernel for the function. If not, the host computes it there.
+inline bool hasKernel(MatrixFunction function) { return function == MatrixFunction::Transpose; }
+
 /// Whether LAPACK computes the function.
 inline bool needsLapack(MatrixFunction function) { return function <= MatrixFunction::SolveUpper; }
 

@@ -76,6 +76,39 @@ bool PlanInterface::needsLapack() const {
                      [](const CallInterface &call) { return runtime::needsLapack(call.function); });
 }
 
+size_t PlanInterface::callsEndFrom(size_t stage) const {
+  std::vector<uint32_t> made, read;
+  for (size_t next = stage; next < sequence.size(); ++next) {
+    if (sequence[next].kind != StageInterface::Kind::Call)
+      return next;
+    const CallInterface &call = calls[sequence[next].index];
+    auto isIn = [](const std::vector<uint32_t> &list, uint32_t stream) {
+      return std::find(list.begin(), list.end(), stream) != list.end();
+    };
+    if (isIn(made, call.result) || isIn(read, call.result) ||
+        std::any_of(call.operands.begin(), call.operands.end(),
+                    [&](uint32_t operand) { return isIn(made, operand); }))
+      return next;
+    made.push_back(call.result);
+    read.insert(read.end(), call.operands.begin(), call.operands.end());
+  }
+  return sequence.size();
+}
+
+const CallInterface *PlanInterface::hostCall() const {
+  const auto found = std::find_if(calls.begin(), calls.end(), [](const CallInterface &call) {
+    return !hasKernel(call.function);
+  });
+  return found == calls.end() ? nullptr : &*found;
+}
+
+bool PlanInterface::hasHostConditions() const {
+  return std::any_of(sequence.begin(), sequence.end(), [&](const StageInterface &stage) {
+    return stage.kind == StageInterface::Kind::Call && stage.condition != 0 &&
+           !hasKernel(calls[stage.index].function);
+  });
+}
+
 std::vector<ReductionInterface::Kind> PlanInterface::groupReductions() const {
   std::vector<ReductionInterface::Kind> result;
   for (const SweepInterface &sweep : sweeps)

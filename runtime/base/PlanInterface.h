@@ -174,6 +174,7 @@ struct PlanInterface {
   std::string prefix;            // prefix of the names of the functions
   uint32_t rowScalars = 1;       // in the compute type, including the skip flag
   bool usesRandom = false;
+  bool skips = false; // the skip flag may be set
   uint32_t prologues = 0;
   std::vector<StreamInterface> streams; // the last are temporaries
   uint32_t firstTemporary = 0;          // its stream, or the number of streams
@@ -202,6 +203,14 @@ struct PlanInterface {
   bool hasWholeMatrices() const { return !products.empty() || !calls.empty(); }
   /// Whether the plan has a call that needs LAPACK.
   bool needsLapack() const;
+  /// Returns the end of the calls from `stage` on that can run at once: none makes what another
+  /// reads or makes. Some of them may have kernels on GPUs, or all, or none.
+  size_t callsEndFrom(size_t stage) const;
+  /// Returns the first call that the host computes for a GPU, or null.
+  const CallInterface *hostCall() const;
+  /// Whether such a call has a condition. Code for a GPU then has the first prologue for the host,
+  /// too.
+  bool hasHostConditions() const;
   /// Whether the plan depends on the positions of rows and columns in memory.
   bool usesRows() const;
   /// The reductions over groups, of all sweeps in order.

@@ -31,10 +31,8 @@ Status CpuOptimizer::create(const std::shared_ptr<const Kernels> &kernels, const
             fmt::format("rule `{}` was compiled for `{}`, and has no code for this CPU; compile it "
                         "again, for the CPU",
                         kernels->interface.name, kernels->interface.gpu)};
-  for (const PlanInterface &plan : kernels->interface.plans)
-    if (const Lapack *lapack = nullptr; plan.needsLapack())
-      if (Status status = Lapack::load(lapack); !status.ok())
-        return status;
+  if (Status status = Lapack::loadFor(kernels->interface); !status.ok())
+    return status;
   std::unique_ptr<CpuOptimizer> optimizer(
       new CpuOptimizer(kernels, pool ? *pool : ThreadPool::processHandle()));
   if (Status status = optimizer->addGroups(groups, groupCount); !status.ok())

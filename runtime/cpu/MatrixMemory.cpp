@@ -4,7 +4,6 @@
 
 #include "runtime/base/DType.h"
 #include "runtime/base/OutOfMemory.h"
-#include "runtime/matrix/MatrixCall.h"
 
 #include <algorithm>
 
@@ -18,6 +17,37 @@ TensorShape updraft::runtime::shapeOf(const PlanInterface &plan, const CallInter
   if (call.function == MatrixFunction::Largest)
     return {tensor.batches, over == Extent::Row ? tensor.rows : tensor.columns, 1};
   return tensor.of(over);
+}
+
+MatrixCall updraft::runtime::callOf(const PlanInterface &plan, const CallInterface &call,
+                                    const TensorShape &tensor, int64_t batch,
+                                    const std::array<const void *, 2> &operands, void *result,
+                                    void *workspace) {
+  auto offsetOf = [&](uint32_t stream) {
+    const int64_t perBatch = tensor.count(plan.streams[stream].over) / tensor.batches;
+    return static_cast<size_t>(batch * perBatch) * sizeOf(plan.streams[stream].dtype);
+  };
+  const TensorShape shape = shapeOf(plan, call, tensor);
+  MatrixCall made{call.function,
+                  plan.streams[call.result].dtype,
+                  shape.rows,
+                  shape.columns,
+                  tensor.chosen,
+                  {nullptr, nullptr},
+                  static_cast<char *>(result) + offsetOf(call.result),
+                  workspace};
+  for (size_t i = 0; i < call.operands.size(); ++i)
+    made.operands[i] = static_cast<const char *>(operands[i]) + offsetOf(call.operands[i]);
+  return made;
+}
+
+size_t updraft::runtime::workspaceOf(const PlanInterface &plan, const TensorShape &tensor) {
+  size_t bytes = 0;
+  for (const CallInterface &call : plan.calls) {
+    const TensorShape matrix = shapeOf(plan, call, tensor);
+    bytes = std::max(bytes, workspaceOf(call.function, matrix.rows, matrix.columns));
+  }
+  return StateArena::aligned(bytes);
 }
 
 size_t MatrixMemory::bytesOf(uint32_t stream, const TensorShape &shape) const {
@@ -41,15 +71,6 @@ static void grow(StateArena &arena, size_t bytes, const char *purpose) {
   if (!larger.data())
     throw OutOfMemory(bytes, purpose);
   arena = std::move(larger);
-}
-
-size_t MatrixMemory::workspaceOf(const TensorShape &shape) const {
-  size_t bytes = 0;
-  for (const CallInterface &call : plan.calls) {
-    const TensorShape matrix = shapeOf(plan, call, shape);
-    bytes = std::max(bytes, runtime::workspaceOf(call.function, matrix.rows, matrix.columns));
-  }
-  return StateArena::aligned(bytes);
 }
 
 void MatrixMemory::reserve(size_t bytes, size_t workspace, size_t threads) {

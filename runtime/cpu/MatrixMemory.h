@@ -6,9 +6,11 @@
 #define UPDRAFT_RUNTIME_CPU_MATRIXMEMORY_H
 
 #include "runtime/base/PlanInterface.h"
+#include "runtime/matrix/MatrixCall.h"
 #include "runtime/optimizer/StateArena.h"
 #include "runtime/optimizer/TensorShape.h"
 
+#include <array>
 #include <vector>
 
 namespace updraft::runtime {
@@ -16,6 +18,15 @@ namespace updraft::runtime {
 /// The rows and columns of a call for a tensor, as in MatrixCall.
 TensorShape shapeOf(const PlanInterface &plan, const CallInterface &call,
                     const TensorShape &tensor);
+
+/// The call for one batch of a tensor. The matrices of all its batches start at `operands` and
+/// `result`.
+MatrixCall callOf(const PlanInterface &plan, const CallInterface &call, const TensorShape &tensor,
+                  int64_t batch, const std::array<const void *, 2> &operands, void *result,
+                  void *workspace);
+
+/// Returns the bytes of workspace of the plan's calls for a tensor.
+size_t workspaceOf(const PlanInterface &plan, const TensorShape &tensor);
 
 /// The matrices of one tensor at a time, and for some threads the packed operands of products and
 /// the workspace of calls.
@@ -27,8 +38,6 @@ public:
 
   /// Returns the bytes of the matrices of one tensor.
   size_t bytesOf(const TensorShape &shape) const;
-  /// Returns the bytes of workspace of the plan's calls for a tensor.
-  size_t workspaceOf(const TensorShape &shape) const;
   /// Makes room for the matrices of a tensor of `bytes`, and for `threads` that each need
   /// `workspace` bytes for calls. Throws OutOfMemory.
   void reserve(size_t bytes, size_t workspace, size_t threads);

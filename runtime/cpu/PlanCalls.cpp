@@ -9,28 +9,6 @@
 
 using namespace updraft::runtime;
 
-/// Returns the end of the calls from `stage` on that can run at once: none makes what another reads
-/// or makes.
-size_t PlanRun::callsEndFrom(size_t stage) const {
-  std::vector<uint32_t> made, read;
-  for (; stage < plan.sequence.size(); ++stage) {
-    const auto [kind, index, byTensor, condition] = plan.sequence[stage];
-    if (kind != StageInterface::Kind::Call)
-      break;
-    const CallInterface &call = plan.calls[index];
-    auto isIn = [](const std::vector<uint32_t> &list, uint32_t stream) {
-      return std::find(list.begin(), list.end(), stream) != list.end();
-    };
-    if (isIn(made, call.result) || isIn(read, call.result) ||
-        std::any_of(call.operands.begin(), call.operands.end(),
-                    [&](uint32_t operand) { return isIn(made, operand); }))
-      break;
-    made.push_back(call.result);
-    read.insert(read.end(), call.operands.begin(), call.operands.end());
-  }
-  return stage;
-}
-
 /// Runs consecutive calls for all tensors of the window. Threads share the matrices, unless they
 /// have windows of their own.
 void PlanRun::runCalls(const Walk &walk, size_t end) const {
@@ -55,19 +33,12 @@ void PlanRun::runCalls(const Walk &walk, size_t end) const {
 
 void PlanRun::runCall(const CallInterface &call, size_t position, int64_t batch,
                       void *workspace) const {
-  auto at = [&](uint32_t stream) {
-    const auto [kind, dtype, over, state, scales] = plan.streams[stream];
-    const int64_t perBatch = shapes[position].count(over) / shapes[position].batches;
-    return static_cast<char *>(this->stream(position, stream)) +
-           static_cast<size_t>(batch * perBatch) * sizeOf(dtype);
-  };
-  const TensorShape shape = shapeOf(plan, call, shapes[position]);
-  MatrixCall matrix{
-      call.function,           plan.streams[call.result].dtype, shape.rows,      shape.columns,
-      shapes[position].chosen, {at(call.operands[0]), nullptr}, at(call.result), workspace};
-  if (call.operands.size() == 2)
-    matrix.operands[1] = at(call.operands[1]);
-  runtime::run(matrix, lapack);
+  std::array<const void *, 2> operands = {};
+  for (size_t i = 0; i < call.operands.size(); ++i)
+    operands[i] = stream(position, call.operands[i]);
+  runtime::run(callOf(plan, call, shapes[position], batch, operands, stream(position, call.result),
+                      workspace),
+               lapack);
 }
 
 /// Returns about as many fused multiply-adds as take the time of a call of one tensor.

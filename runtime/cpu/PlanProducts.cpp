@@ -156,7 +156,7 @@ void PlanRun::reserveMatrices(const upd_pool &pool) {
       for (size_t position = window.begin; position < window.end; ++position) {
         if (!hasOwnMatrices)
           bytes = std::max(bytes, memories[index].bytesOf(shapes[position]));
-        workspace = std::max(workspace, memories[index].workspaceOf(shapes[position]));
+        workspace = std::max(workspace, workspaceOf(plan, shapes[position]));
       }
     if (!ofMemory.empty())
       memories[index].reserve(bytes, workspace, threads);

@@ -154,7 +154,6 @@ private:
   void multiply(const Walk &walk, const StageInterface &stage) const;
   void multiplyPart(const ProductInterface &product, size_t position, size_t part, size_t parts,
                     void *workspace) const;
-  size_t callsEndFrom(size_t stage) const;
   void runCalls(const Walk &walk, size_t end) const;
   void runCall(const CallInterface &call, size_t position, int64_t batch, void *workspace) const;
   void setColumnStreams(const Walk &walk, const SweepInterface &sweep, bool toBlocks);

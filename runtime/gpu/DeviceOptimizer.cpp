@@ -4,6 +4,7 @@
 
 #include "runtime/base/DType.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/matrix/Lapack.h"
 #include "runtime/optimizer/RowGradient.h"
 
 #include <algorithm>
@@ -25,13 +26,16 @@ Status DeviceOptimizer::create(std::shared_ptr<Device> device, TensorDevice wher
                                std::unique_ptr<Optimizer> &result) {
   if (Status status = checkArguments(groups, groupCount, pool); !status.ok())
     return status;
+  if (Status status = Lapack::loadFor(kernels->interface); !status.ok())
+    return status;
   std::unique_ptr<DeviceOptimizer> optimizer(new DeviceOptimizer(
       std::move(device), where, std::move(kernels), pool ? *pool : ThreadPool::processHandle()));
   if (Status status = optimizer->addGroups(groups, groupCount); !status.ok())
     return status;
   if (Status status = EngineKernels::load(*optimizer->gpu, optimizer->engine); !status.ok())
     return status;
-  if (Status status = DeviceStep::create(optimizer->gpu, optimizer->kernels, optimizer->current);
+  if (Status status = DeviceStep::create(optimizer->gpu, optimizer->kernels, optimizer->pool,
+                                         optimizer->current);
       !status.ok())
     return status;
   optimizer->progress.steps.resize(optimizer->paramCount());
@@ -40,6 +44,12 @@ Status DeviceOptimizer::create(std::shared_ptr<Device> device, TensorDevice wher
   optimizer->isPending.resize(optimizer->paramCount());
   optimizer->isListed.resize(optimizer->paramCount());
   optimizer->rowPositions.resize(optimizer->paramCount());
+  const std::vector<PlanInterface> &plans = optimizer->interface().plans;
+  optimizer->countsOnHost =
+      std::any_of(plans.begin(), plans.end(),
+                  [](const PlanInterface &plan) { return plan.hasHostConditions(); }) &&
+      std::none_of(plans.begin(), plans.end(),
+                   [](const PlanInterface &plan) { return plan.skips; });
   result = std::move(optimizer);
   return {};
 }
@@ -157,6 +167,31 @@ Status DeviceOptimizer::setRows(const upd_row_grad *rowGrads, size_t rowGradCoun
   return current->setRows(rows, stream);
 }
 
+/// A replayed graph runs nothing on the host.
+Status DeviceOptimizer::checkCapture() const {
+  for (size_t i = 0; i < params.size(); ++i) {
+    const PlanInterface &own = interface().plans[params[i].plan];
+    if (const CallInterface *call = own.hostCall(); call && takesPart(i))
+      return {UPD_UNSUPPORTED,
+              fmt::format("rule `{}` computes `{}` of parameter `{}` on the host, which can't be "
+                          "captured in a graph; step outside of the graph, or give gradients of "
+                          "parameters with fewer than two dimensions only",
+                          interface().name, nameOf(call->function), names[i])};
+  }
+  return {};
+}
+
+/// The progress of all parameters, which decides about calls of the host. Empty if it isn't needed
+/// or known.
+std::vector<KnownProgress> DeviceOptimizer::knownProgress() const {
+  std::vector<KnownProgress> known;
+  if (!countsOnHost || !progress.isKnown || !captured.empty())
+    return known;
+  for (size_t i = 0; i < params.size(); ++i)
+    known.push_back({!boundCounts[i].data, progress.steps[i], progress.firsts[i] != 0});
+  return known;
+}
+
 Status DeviceOptimizer::prepare(const StepGradients &given) {
   prepared = Prepared::Nothing;
   StepGradients gradients = given;
@@ -186,13 +221,15 @@ Status DeviceOptimizer::prepare(const StepGradients &given) {
   listRows(gradients.rows, gradients.rowCount);
   next = current.get();
   if (isCaptured) {
+    if (Status status = checkCapture(); !status.ok())
+      return status;
     // A graph has its own tables, which nothing writes after this, because steps outside of it and
     // other graphs have other gradients.
     Stream setup = nullptr;
     if (Status status = gpu->ownStream(setup); !status.ok())
       return status;
     std::unique_ptr<DeviceStep> made;
-    if (Status status = DeviceStep::create(gpu, kernels, made); !status.ok())
+    if (Status status = DeviceStep::create(gpu, kernels, pool, made); !status.ok())
       return status;
     if (Status status = build(*made, setup); !status.ok())
       return status;
@@ -202,6 +239,10 @@ Status DeviceOptimizer::prepare(const StepGradients &given) {
     next = captured.back().get();
   } else {
     plan.discard();
+    // After a step that may have been skipped, the device is asked once.
+    if (countsOnHost && !foundInf && captured.empty())
+      if (Status status = readProgress(); !status.ok())
+        return status;
     if (Status status = renewStates(); !status.ok())
       return status;
     samePlan = samePlan && listed == plannedRows;
@@ -226,6 +267,7 @@ Status DeviceOptimizer::apply(const upd_step_observer *) {
   if (what != Prepared::Plan)
     return invalidArgument("no step is prepared: none was, it was refused or applied, or the "
                            "optimizer has changed since");
+  const std::vector<KnownProgress> known = knownProgress();
   // Also if the step fails half-way.
   progress.isKnown = params.empty();
   for (uint32_t param : firstParams) {
@@ -233,9 +275,17 @@ Status DeviceOptimizer::apply(const upd_step_observer *) {
     pending.push_back(param);
   }
   firstParams.clear();
-  if (Status status = next->run(foundInf, stream); !status.ok())
+  if (Status status = next->run(foundInf, known, stream); !status.ok())
     return status;
   if (next == current.get())
     plan.accept();
+  if (known.empty() || foundInf)
+    return {};
+  for (size_t i = 0; i < params.size(); ++i)
+    if (takesPart(i)) {
+      progress.steps[i] = std::min(progress.steps[i] + 1, maxStep);
+      progress.firsts[i] = 0;
+    }
+  progress.isKnown = true;
   return {};
 }

@@ -1,7 +1,7 @@
 //===- DeviceOptimizer.h - An optimizer of tensors on a device ----------------------*- C++ -*-===//
-// A step is queued on a stream without waiting. So the host doesn't know whether it was skipped.
-// Step counts, and whether a step is a parameter's first, are in the device's memory, and are read
-// on request.
+// A step is queued on a stream. Unless the host computes functions of matrices, it doesn't wait,
+// and the host doesn't know whether it was skipped. Step counts, and whether a step is a
+// parameter's first, are in the device's memory, and are read on request.
 
 #ifndef UPDRAFT_RUNTIME_GPU_DEVICEOPTIMIZER_H
 #define UPDRAFT_RUNTIME_GPU_DEVICEOPTIMIZER_H
@@ -23,7 +23,8 @@ public:
                                 std::unique_ptr<runtime::Optimizer> &result);
 
   /// The host doesn't know the values of indices. The device skips rows that the parameter doesn't
-  /// have, or that aren't in ascending order. UPD_UNSUPPORTED: rows, while a graph is captured.
+  /// have, or that aren't in ascending order. UPD_UNSUPPORTED: rows, or parameters with calls of
+  /// the host, while a graph is captured.
   runtime::Status prepare(const runtime::StepGradients &gradients) override;
   /// Doesn't call `observer`, because the host doesn't know which parameters the device steps.
   runtime::Status apply(const upd_step_observer *observer) override;
@@ -77,6 +78,8 @@ private:
   Filled initialValues() const;
   runtime::Status renewStates();
   bool lacksStates(size_t param) const;
+  runtime::Status checkCapture() const;
+  std::vector<KnownProgress> knownProgress() const;
   bool takesPart(size_t param) const { return gradOf(param) || isListed[param]; }
   void addTensor(size_t param, DeviceStep &to);
   void listRows(const upd_row_grad *rowGrads, size_t rowGradCount);
@@ -110,6 +113,9 @@ private:
   std::vector<const void *> noGrads;  ///< for all parameters; empty until needed
 
   Progress progress;
+  /// The host counts steps itself, to know which calls a step needs, and no step is skipped unless
+  /// infinities were found.
+  bool countsOnHost = false;
   std::vector<BoundCount> boundCounts; ///< by parameter
   std::vector<uint32_t> firstParams;   ///< parameters of the prepared step without states
   std::vector<uint32_t> pending;       ///< their first step was queued, but its result not yet read

@@ -17,8 +17,9 @@ using updraft::runtime::SweepDomain;
 using updraft::runtime::SweepInterface;
 
 DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, size_t planIndex)
-    : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]) {
-  bool usesSites = plan.usesRandom, hasSquares = false;
+    : kernels(std::move(kernelsToUse)), number(planIndex),
+      plan(kernels->interface.plans[planIndex]) {
+  bool usesSites = plan.usesRandom, hasOtherMatrices = false;
   isScales.resize(plan.streams.size());
   for (const StreamInterface &stream : plan.streams)
     if (stream.scales != StreamInterface::none)
@@ -42,7 +43,7 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
                      hasQuantBlocks(sweep.reads) || hasQuantBlocks(sweep.writes);
     launch.slots = reductions[i].size();
     usesSites |= launch.domain.kind != SweepDomain::Kind::Elements;
-    hasSquares |= runtime::isSquare(launch.domain.matrices);
+    hasOtherMatrices |= launch.domain.matrices != Extent::Element;
     domains.try_emplace(launch.domain, launch.domain);
     for (const ReductionInterface &reduction : sweep.reductions)
       if (reduction.over == Extent::Column) {
@@ -52,8 +53,11 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
       }
   }
   if (usesSites)
-    siteCount = hasSquares ? SweepDomain::siteCountOf(plan) : 1;
+    siteCount = hasOtherMatrices ? SweepDomain::siteCountOf(plan) : 1;
   hasOwnMatrices = matricesOutliveSections();
+  // `create` has reported a missing library.
+  if (plan.needsLapack())
+    static_cast<void>(runtime::Lapack::load(lapack));
 }
 
 /// Returns the end of the section that begins with `stage`: a prologue that needs a reduction over
@@ -99,10 +103,12 @@ void DevicePlan::clear() {
 
 uint32_t DevicePlan::add(const SteppedTensor &tensor) {
   list.push_back(tensor);
+  runtime::TensorShape &shape = list.back().shape;
+  shape.chosen = plan.chosenOf(shape.rows, shape.columns);
   streams.resize(streams.size() + plan.streams.size(), nullptr);
   scalarData.resize(scalarData.size() + plan.scalarStates.size(), nullptr);
   for (auto &[key, domain] : domains)
-    domain.add(tensor.byRows ? runtime::TensorShape{0, 0, 0} : tensor.shape);
+    domain.add(tensor.byRows ? runtime::TensorShape{0, 0, 0} : shape);
   return static_cast<uint32_t>(list.size() - 1);
 }
 
@@ -134,7 +140,8 @@ bool DevicePlan::findAligned() {
   return aligned != found;
 }
 
-void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch, size_t matrixBytes) {
+Status DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch, size_t matrixBytes,
+                           const upd_pool &pool) {
   const size_t count = list.size();
   begunTensors = tables.reserve<BegunTensor>(count);
   prologueTensors = tables.reserve<upd_gpu_tensor>(count);
@@ -196,6 +203,9 @@ void DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch, size_t matri
     launch.columns = tables.reserve<ColumnCombination>(columns);
   }
   reserveProducts(tables);
+  reserveTranspositions(tables);
+  hostRows.assign(plan.hostCall() ? count * rowBytes() : 0, 0);
+  return reserveHostCalls(matrixBytes, pool);
 }
 
 void DevicePlan::fill(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
@@ -211,6 +221,7 @@ void DevicePlan::fill(DeviceArena &tables, const DeviceArena &scratch, const dou
   fillTensors(tables, scratch, hypers, groupSizes, seed);
   fillCombinations(tables, scratch);
   fillProducts(tables, scratch);
+  fillTranspositions(tables, scratch);
   streamsChanged = false;
 }
 
@@ -460,7 +471,7 @@ Status DevicePlan::launchStage(const Step &step, const runtime::StageInterface &
   case runtime::StageInterface::Kind::Product:
     return launchProduct(step, stage.index, window);
   case runtime::StageInterface::Kind::Call:
-    break; // the compiler has no code for GPUs with calls
+    break; // `run` runs them
   }
   return {};
 }
@@ -468,9 +479,14 @@ Status DevicePlan::launchStage(const Step &step, const runtime::StageInterface &
 Status DevicePlan::run(const Step &step) {
   const size_t end = sectionEndFrom(nextStage, groupReductionsRun != groupReductionsCombined);
   for (const Window &window : windows)
-    for (size_t stage = nextStage; stage < end; ++stage)
-      if (Status status = launchStage(step, plan.sequence[stage], window); !status.ok())
+    for (size_t stage = nextStage; stage < end;) {
+      const size_t callsEnd = plan.callsEndFrom(stage);
+      Status status = callsEnd == stage ? launchStage(step, plan.sequence[stage], window)
+                                        : runCalls(step, stage, callsEnd, window);
+      if (!status.ok())
         return status;
+      stage = std::max(stage + 1, callsEnd);
+    }
   for (; nextStage < end; ++nextStage)
     if (plan.sequence[nextStage].isSweep())
       for (const runtime::ScalarReduction &reduction : reductions[plan.sequence[nextStage].index])

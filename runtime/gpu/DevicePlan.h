@@ -5,6 +5,7 @@
 #ifndef UPDRAFT_RUNTIME_GPU_DEVICEPLAN_H
 #define UPDRAFT_RUNTIME_GPU_DEVICEPLAN_H
 
+#include "runtime/cpu/MatrixMemory.h"
 #include "runtime/cpu/SweepDomain.h"
 #include "runtime/gpu/DeviceArena.h"
 #include "runtime/kernels/EngineKernels.h"
@@ -13,6 +14,7 @@
 #include "updraft-c/gpu_kernel.h"
 
 #include <map>
+#include <span>
 #include <vector>
 
 namespace updraft::gpu {
@@ -29,6 +31,13 @@ struct SteppedTensor {
   upd_dtype stepsType;
   double *first;
   bool byRows = false; ///< its gradient has only some rows, and sweeps run over these
+};
+
+/// A parameter's progress before a step, if the host knows it.
+struct KnownProgress {
+  bool isKnown = false;
+  int64_t steps = 0;
+  bool first = true;
 };
 
 /// The engine's kernels.
@@ -48,6 +57,7 @@ public:
     const EngineKernels &engine;
     DeviceArena &tables;
     DeviceArena &scratch;
+    const upd_pool &pool;
     Stream stream;
   };
 
@@ -89,8 +99,10 @@ public:
     return scalarData[position * plan.scalarStates.size() + scalar];
   }
 
-  /// Tensors share memory of matrices if they need more than `matrixBytes` together.
-  void reserve(DeviceArena &tables, DeviceArena &scratch, size_t matrixBytes);
+  /// Tensors share memory of matrices if they need more than `matrixBytes` together. Also reserves
+  /// host memory for calls. UPD_OUT_OF_MEMORY: there isn't enough.
+  runtime::Status reserve(DeviceArena &tables, DeviceArena &scratch, size_t matrixBytes,
+                          const upd_pool &pool);
   /// `hypers` has the hyperparameters of all groups on the device.
   void fill(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
             const std::vector<int64_t> &groupSizes, uint64_t seed);
@@ -116,7 +128,12 @@ public:
   runtime::Status begin(const Step &step, const float *foundInf) const;
   runtime::Status commit(const Step &step) const;
 
-  void restart() { nextStage = groupReductionsRun = groupReductionsCombined = 0; }
+  void restart();
+  /// Evaluates the first prologue on the host, so that the step doesn't have to wait to learn which
+  /// calls it needs. Call it after `restart`. `hypers` has those of all groups; `progress` is by
+  /// parameter.
+  void evaluateConditions(DeviceArena &tables, const double *hypers,
+                          const std::vector<KnownProgress> &progress);
   /// Launches stages, until the end or until a prologue needs reductions over groups that aren't
   /// combined yet.
   runtime::Status run(const Step &step);
@@ -150,6 +167,12 @@ private:
   /// the parts.
   static constexpr int64_t leavesOfPart = 512;
 
+  /// A call that the host computes for a tensor.
+  struct HostCall {
+    const runtime::CallInterface *call;
+    size_t position;
+  };
+
   /// Finds the tensors whose streams are all aligned for the widest access. Returns whether that
   /// has changed.
   bool findAligned();
@@ -161,6 +184,8 @@ private:
   void reserveMatrices(DeviceArena &scratch, size_t matrixBytes);
   void reservePackings(DeviceArena &scratch);
   void reserveProducts(DeviceArena &tables);
+  void reserveTranspositions(DeviceArena &tables);
+  runtime::Status reserveHostCalls(size_t matrixBytes, const upd_pool &pool);
   void fillStreams(DeviceArena &tables, const DeviceArena &scratch);
   void fillChunks(DeviceArena &tables);
   void fillTensors(DeviceArena &tables, const DeviceArena &scratch, const double *hypers,
@@ -169,17 +194,25 @@ private:
   void fillProducts(DeviceArena &tables, const DeviceArena &scratch);
   int64_t fillPackings(DeviceArena &tables, const DeviceArena &scratch, Product &product,
                        size_t index, size_t position, int64_t firstUnit);
+  void fillTranspositions(DeviceArena &tables, const DeviceArena &scratch);
   Product productOf(size_t index, size_t position) const;
   Packing packingOf(const Product &product, size_t position, bool isLhs) const;
   runtime::Status launchStage(const Step &step, const runtime::StageInterface &stage,
                               Window window);
   runtime::Status launchSweep(const Step &step, const Launch &launch, Window window);
   runtime::Status launchProduct(const Step &step, size_t index, Window window);
+  runtime::Status launchTransposition(const Step &step, size_t index, Window window);
+  size_t bytesOf(size_t position, uint32_t stream) const;
+  size_t hostBytesOf(const runtime::CallInterface &call, size_t position) const;
+  bool isNeeded(size_t position, uint32_t condition) const;
+  runtime::Status runCalls(const Step &step, size_t stage, size_t end, Window window);
+  runtime::Status runHostCalls(const Step &step, std::span<const HostCall> calls);
   static runtime::Status launchChunks(const Step &step, const Launch &launch, upd_gpu_chunk *chunks,
                                       int64_t count, void **streams, char *rows, double *partials,
                                       upd_site *sites);
 
   std::shared_ptr<const runtime::Kernels> kernels;
+  size_t number; ///< of the plan
   const runtime::PlanInterface &plan;
   std::vector<char> isScales;  ///< for each stream
   size_t siteCount = 0;        ///< of a tensor: for its own matrices, or also for two square ones
@@ -216,6 +249,14 @@ private:
   std::vector<Table<Packing>> packings;           ///< by product of the plan
   std::vector<std::vector<int64_t>> packedUnits;  ///< of each tensor, by product of the plan
   std::vector<std::vector<Table<char>>> packed;   ///< of each packing, by product of the plan
+
+  std::vector<Table<Transposition>> transpositions; ///< by call of the plan
+  const runtime::Lapack *lapack = nullptr;
+  runtime::StateArena hostMatrices;   ///< operands and results of calls of the host
+  runtime::StateArena hostWorkspaces; ///< for each of `hostThreads`
+  size_t hostThreads = 0, workspaceBytes = 0;
+  std::vector<char> hostRows;   ///< by tensor: its values from the prologues, for their conditions
+  std::vector<char> isRowKnown; ///< by tensor: the host has its row of this step
 
   size_t nextStage = 0;
   size_t groupReductionsRun = 0;

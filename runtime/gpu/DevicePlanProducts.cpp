@@ -2,7 +2,7 @@
 // The matrices between the stages of a plan, and the products of their windows.
 
 #include "runtime/base/DType.h"
-#include "runtime/gpu/DevicePlan.h"
+#include "runtime/gpu/LaunchUnits.h"
 
 #include <algorithm>
 
@@ -30,6 +30,11 @@ bool DevicePlan::matricesOutliveSections() const {
       if (outlives(product.lhs) || outlives(product.rhs))
         return true;
       madeIn[product.result] = end;
+    } else if (stage.kind == runtime::StageInterface::Kind::Call) {
+      const runtime::CallInterface &call = plan.calls[stage.index];
+      if (std::any_of(call.operands.begin(), call.operands.end(), outlives))
+        return true;
+      madeIn[call.result] = end;
     } else if (stage.isSweep()) {
       const SweepInterface &sweep = plan.sweeps[stage.index];
       if (std::any_of(sweep.reads.begin(), sweep.reads.end(), outlives))
@@ -222,18 +227,6 @@ Packing DevicePlan::packingOf(const Product &product, size_t position, bool isLh
           list[position].shape.batches,
           nullptr,
           0};
-}
-
-/// Launches a kernel over the units that jobs have in all. Does nothing if there are none.
-template <typename Job>
-static Status launchUnits(const DevicePlan::Step &step, Kernel kernel, Job *jobs, size_t jobCount,
-                          int64_t units, size_t unitsOfBlock) {
-  if (units == 0)
-    return {};
-  auto count = static_cast<int64_t>(jobCount);
-  void *arguments[] = {&jobs, &count, &units};
-  return step.device.launch(kernel, step.device.blocksFor(static_cast<size_t>(units), unitsOfBlock),
-                            arguments, step.stream);
 }
 
 /// A kernel multiplies the tensors whose operands are packed, and another one all others.

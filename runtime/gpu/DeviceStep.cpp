@@ -21,8 +21,9 @@ Status EngineKernels::load(Device &device, EngineKernels &kernels) {
 }
 
 DeviceStep::DeviceStep(std::shared_ptr<Device> deviceToUse,
-                       std::shared_ptr<const runtime::Kernels> kernelsToUse)
-    : device(std::move(deviceToUse)), kernels(std::move(kernelsToUse)),
+                       std::shared_ptr<const runtime::Kernels> kernelsToUse,
+                       const upd_pool &poolToUse)
+    : device(std::move(deviceToUse)), kernels(std::move(kernelsToUse)), pool(poolToUse),
       groupReductions(kernels->interface.plans[0].groupReductions()),
       tables(device, DeviceArena::Use::Filled), scratch(device, DeviceArena::Use::Scratch) {
   for (size_t i = 0; i < kernels->interface.plans.size(); ++i)
@@ -34,9 +35,9 @@ DeviceStep::DeviceStep(std::shared_ptr<Device> deviceToUse,
 }
 
 Status DeviceStep::create(std::shared_ptr<Device> device,
-                          std::shared_ptr<const runtime::Kernels> kernels,
+                          std::shared_ptr<const runtime::Kernels> kernels, const upd_pool &pool,
                           std::unique_ptr<DeviceStep> &result) {
-  std::unique_ptr<DeviceStep> step(new DeviceStep(std::move(device), std::move(kernels)));
+  std::unique_ptr<DeviceStep> step(new DeviceStep(std::move(device), std::move(kernels), pool));
   if (Status status = step->device->load(step->kernels->gpu, step->module); !status.ok())
     return status;
   if (Status status = EngineKernels::load(*step->device, step->engine); !status.ok())
@@ -71,7 +72,8 @@ Status DeviceStep::finish(const std::vector<double> &hypers, uint64_t seed, Stre
   hyperTable = tables.reserve<double>(hypers.size());
   sourceTable = tables.reserve<HyperSource>(sources.size());
   for (DevicePlan &plan : planList)
-    plan.reserve(tables, scratch, device->matrixBytes());
+    if (Status status = plan.reserve(tables, scratch, device->matrixBytes(), pool); !status.ok())
+      return status;
   orderGroups();
   reserveGroups();
   if (Status status = tables.allocate(); !status.ok())
@@ -180,8 +182,9 @@ void DeviceStep::setHyperSource(size_t group, size_t hyper, const void *data, up
 // Launches
 //===----------------------------------------------------------------------------------------===//
 
-Status DeviceStep::run(const float *foundInf, Stream stream) {
-  const DevicePlan::Step step{*device, engine, tables, scratch, stream};
+Status DeviceStep::run(const float *foundInf, const std::vector<KnownProgress> &progress,
+                       Stream stream) {
+  const DevicePlan::Step step{*device, engine, tables, scratch, pool, stream};
   if (Status status = launchOver(*device, engine.readHypers, tables.at(sourceTable),
                                  sourceTable.count, UPD_GPU_THREADS, stream);
       !status.ok())
@@ -190,6 +193,9 @@ Status DeviceStep::run(const float *foundInf, Stream stream) {
     if (Status status = plan.update(step); !status.ok())
       return status;
     plan.restart();
+    // The device reads sources itself, and conditions may depend on them.
+    if (!progress.empty() && sources.empty())
+      plan.evaluateConditions(tables, tables.host(hyperTable), progress);
     if (Status status = plan.begin(step, foundInf); !status.ok())
       return status;
   }

@@ -1,7 +1,8 @@
 //===- DeviceStep.h - A step of all parameters on a device --------------------------*- C++ -*-===//
 // The counterpart of StepPlan for the CPU: the parameters with a gradient, each in the plan for its
-// class of tensors. A step is a sequence of launches without waiting. Step counts, hyperparameters
-// and scalars are in the device's memory. Only one thread at a time.
+// class of tensors. A step is a sequence of launches. It waits only for functions of matrices that
+// the host computes. Step counts, hyperparameters and scalars are in the device's memory. Only one
+// thread at a time.
 
 #ifndef UPDRAFT_RUNTIME_GPU_DEVICESTEP_H
 #define UPDRAFT_RUNTIME_GPU_DEVICESTEP_H
@@ -18,7 +19,7 @@ public:
   /// UPD_UNSUPPORTED: the rule was compiled for another kind of device.
   static runtime::Status create(std::shared_ptr<Device> device,
                                 std::shared_ptr<const runtime::Kernels> kernels,
-                                std::unique_ptr<DeviceStep> &result);
+                                const upd_pool &pool, std::unique_ptr<DeviceStep> &result);
 
   /// Removes all tensors and sources of hyperparameters. Groups have numbers below `groupCount`.
   void clear(size_t groupCount);
@@ -38,11 +39,14 @@ public:
   void setHyperSource(size_t group, size_t hyper, const void *data, upd_dtype dtype);
 
   /// Launches one step. If `foundInf`, on the device, isn't null and its value isn't 0, nothing
-  /// changes.
-  runtime::Status run(const float *foundInf, Stream stream);
+  /// changes. `progress` is by parameter; empty: the host knows none. Waits for the device if a
+  /// call of the host is needed, or if the host doesn't know whether one is.
+  runtime::Status run(const float *foundInf, const std::vector<KnownProgress> &progress,
+                      Stream stream);
 
 private:
-  DeviceStep(std::shared_ptr<Device> device, std::shared_ptr<const runtime::Kernels> kernels);
+  DeviceStep(std::shared_ptr<Device> device, std::shared_ptr<const runtime::Kernels> kernels,
+             const upd_pool &pool);
 
   /// A tensor, by its plan and its position there.
   struct Member {
@@ -57,6 +61,7 @@ private:
 
   std::shared_ptr<Device> device;
   std::shared_ptr<const runtime::Kernels> kernels;
+  upd_pool pool; ///< computes calls of the host
   std::shared_ptr<Module> module;
   EngineKernels engine;
   std::deque<DevicePlan> planList;

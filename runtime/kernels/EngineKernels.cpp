@@ -305,6 +305,53 @@ UPD_GPU_KERNEL updraft_multiply_bf16(const Product *products, int64_t count, int
   multiply<BF16Tile>(products, count, tiles, bf16Stages);
 }
 
+namespace {
+/// A tile between its load and its store. A row has one element more, so that the elements of a
+/// column are in different banks.
+template <typename Element> struct TransposedTile {
+  Element elements[Transposition::side][Transposition::side + 1];
+};
+
+/// Transposes a tile. Called by all threads of a block.
+template <typename Element>
+[[gnu::always_inline]] inline void
+transposeTile(const Transposition &job, int64_t tile,
+              UPD_GPU_SHARED_TYPE TransposedTile<Element> &shared) {
+  constexpr int64_t side = Transposition::side, rowsAtOnce = UPD_GPU_THREADS / side;
+  const int64_t perRow = job.tilesAlong(job.columns), perColumn = job.tilesAlong(job.rows);
+  const int64_t batch = tile / (perRow * perColumn) * job.rows * job.columns;
+  const int64_t row = tile / perRow % perColumn * side, column = tile % perRow * side;
+  const int64_t down = threadOfBlock() / side, along = threadOfBlock() % side;
+  const auto *from = static_cast<const Element *>(job.streams[job.from]) + batch;
+  auto *to = static_cast<Element *>(job.streams[job.to]) + batch;
+  for (int64_t i = down; i < side; i += rowsAtOnce)
+    if (row + i < job.rows && column + along < job.columns)
+      shared.elements[i][along] = from[(row + i) * job.columns + column + along];
+  barrier();
+  for (int64_t i = down; i < side; i += rowsAtOnce)
+    if (column + i < job.columns && row + along < job.rows)
+      to[(column + i) * job.rows + row + along] = shared.elements[along][i];
+  // The next tile overwrites this one.
+  barrier();
+}
+} // namespace
+
+UPD_GPU_SHARED TransposedTile<uint32_t> narrowTile;
+UPD_GPU_SHARED TransposedTile<uint64_t> wideTile;
+
+UPD_GPU_KERNEL updraft_transpose(const Transposition *jobs, int64_t count, int64_t tiles) {
+  forEachOfBlocks(tiles, [=](int64_t number) {
+    const Transposition &job = jobOf(jobs, count, &Transposition::firstTile, number);
+    const int64_t tile = number - job.firstTile;
+    if (job.compute == UPD_F32 ? isNeeded<float>(job) : isNeeded<double>(job)) {
+      if (job.compute == UPD_F32)
+        transposeTile<uint32_t>(job, tile, narrowTile);
+      else
+        transposeTile<uint64_t>(job, tile, wideTile);
+    }
+  });
+}
+
 UPD_GPU_KERNEL updraft_commit(const BegunTensor *tensors, int64_t count) {
   forEachOfGrid(count, [=](int64_t i) {
     const BegunTensor &tensor = tensors[i];

@@ -1,8 +1,9 @@
 //===- EngineKernels.h - Kernels of a step that don't depend on the rule ------------*- C++ -*-===//
 // A step on a device runs begin; then the rule's prologues and sweeps, with combine* after a sweep
-// that has reductions, and multiply* for a product; then commit*. For a gradient of some rows,
-// place_rows and the sweeps over the placed rows run before commit. All pointers are to memory of
-// the device. The kernels run in blocks of UPD_GPU_THREADS threads, with any number of blocks.
+// that has reductions, multiply* for a product and transpose; then commit*. For a gradient of some
+// rows, place_rows and the sweeps over the placed rows run before commit. All pointers are to
+// memory of the device. The kernels run in blocks of UPD_GPU_THREADS threads, with any number of
+// blocks.
 //   updraft_fill(const Fill *, int64_t count)
 //   updraft_begin(const BegunTensor *, int64_t count, const float *foundInf)
 //   updraft_read_hypers(const HyperSource *, int64_t count)
@@ -14,6 +15,7 @@
 //   updraft_multiply_f64(const Product *, int64_t count, int64_t tiles)
 //   updraft_pack(const Packing *, int64_t count, int64_t units)
 //   updraft_multiply_bf16(const Product *, int64_t count, int64_t tiles)
+//   updraft_transpose(const Transposition *, int64_t count, int64_t tiles)
 //   updraft_commit(const BegunTensor *, int64_t count)
 //   updraft_commit_groups(const GroupCommit *, int64_t count)
 
@@ -194,6 +196,24 @@ struct Packing {
   }
   /// A unit is the part of a strip that a warp packs at once: its lines, with 16 elements each.
   constexpr int64_t unitsOfBatch() const { return bytesOfBatch() / (bf16TileSide * 16 * 2); }
+};
+
+/// Transposes the matrices of a tensor, one for each batch.
+struct Transposition {
+  void *const *streams; ///< of the tensor
+  const void *row;      ///< as in Product
+  int64_t condition;
+  upd_dtype compute;
+  uint32_t from, to; ///< streams
+  int64_t rows;      ///< of `from`
+  int64_t columns;
+  int64_t batches;
+  int64_t firstTile; ///< the number of tiles of the transpositions before this one
+
+  /// The rows and columns of a tile, which a block copies at a time.
+  static constexpr int64_t side = 32;
+  constexpr int64_t tilesAlong(int64_t size) const { return (size + side - 1) / side; }
+  constexpr int64_t tiles() const { return batches * tilesAlong(rows) * tilesAlong(columns); }
 };
 
 /// A tensor's value for a reduction over its group, and the destination of the result.

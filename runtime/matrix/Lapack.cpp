@@ -78,3 +78,10 @@ Status Lapack::load(const Lapack *&result) {
   result = loaded.status.ok() ? &loaded.functions : nullptr;
   return loaded.status;
 }
+
+Status Lapack::loadFor(const RuleInterface &rule) {
+  for (const PlanInterface &plan : rule.plans)
+    if (const Lapack *lapack = nullptr; plan.needsLapack())
+      return load(lapack);
+  return {};
+}

@@ -4,6 +4,7 @@
 #ifndef UPDRAFT_RUNTIME_MATRIX_LAPACK_H
 #define UPDRAFT_RUNTIME_MATRIX_LAPACK_H
 
+#include "runtime/base/RuleInterface.h"
 #include "runtime/base/Status.h"
 
 #include <cstddef>
@@ -40,6 +41,8 @@ struct Lapack {
   /// names, or else OpenBLAS, or else any LAPACK of the system. OpenBLAS then uses one thread,
   /// unless the process has loaded it before. UPD_UNSUPPORTED: it can't be loaded.
   static Status load(const Lapack *&result);
+  /// Loads it if a plan of the rule needs it.
+  static Status loadFor(const RuleInterface &rule);
 };
 
 template <> inline const LapackRoutines<float> &Lapack::of() const { return single; }

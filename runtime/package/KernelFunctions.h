@@ -20,7 +20,7 @@ inline size_t functionCount(const runtime::RuleInterface &rule) {
   return count;
 }
 
-/// Sets the functions of the kernels, without those of plans if the kernels are a GPU's. `next`
+/// Sets the functions of the kernels. If they are a GPU's, only those that stay on the host. `next`
 /// returns the addresses (uintptr_t) of the list, one for each call.
 template <typename Next>
 void setFunctions(const runtime::RuleInterface &rule, Next next, runtime::Kernels &kernels) {
@@ -29,16 +29,22 @@ void setFunctions(const runtime::RuleInterface &rule, Next next, runtime::Kernel
   };
   take(kernels.initial);
   take(kernels.validate);
-  if (!kernels.gpu.ptx.empty())
-    return;
+  const bool isForGPU = !kernels.gpu.ptx.empty();
   for (const runtime::PlanInterface &plan : rule.plans) {
-    runtime::PlanFunctions &functions = kernels.plans.emplace_back();
+    runtime::PlanFunctions functions;
     for (const runtime::StageInterface &stage : plan.sequence)
       if (stage.isSweep())
         take(functions.sweeps.emplace_back());
       else if (stage.isPrologue())
         take(functions.prologues.emplace_back());
+    if (isForGPU)
+      kernels.hostPrologues.push_back(plan.hasHostConditions() ? functions.prologues.front()
+                                                               : nullptr);
+    else
+      kernels.plans.push_back(std::move(functions));
   }
+  if (isForGPU)
+    return;
   if (rule.multiplies()) {
     take(kernels.product);
     take(kernels.mirror);

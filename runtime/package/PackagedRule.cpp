@@ -6,6 +6,7 @@
 #include "runtime/package/KernelFunctions.h"
 #include "runtime/package/Machine.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 using namespace updraft;
@@ -119,9 +120,14 @@ Status package::loadKernels(const Package &package, const Image &image,
   runtime::RuleInterface hostInterface;
   if (Status status = runtime::RuleInterface::read(host->descriptor, hostInterface); !status.ok())
     return {status.code(), fmt::format("package `{}`: {}", package.name(), status.message())};
+  auto haveSameRows = [](const runtime::PlanInterface &a, const runtime::PlanInterface &b) {
+    return a.rowScalars == b.rowScalars && a.hasHostConditions() == b.hasHostConditions();
+  };
   if (hostInterface.states.size() != interface.states.size() ||
       hostInterface.hypers.size() != interface.hypers.size() ||
-      hostInterface.messages.size() != interface.messages.size())
+      hostInterface.messages.size() != interface.messages.size() ||
+      !std::equal(hostInterface.plans.begin(), hostInterface.plans.end(), interface.plans.begin(),
+                  interface.plans.end(), haveSameRows))
     return runtime::invalidArgument(
         fmt::format("`{}` is not a valid package: its images for `{}` and `{}` have other states",
                     package.name(), host->target, image.target));

@@ -195,11 +195,11 @@ std::vector<std::string> Side::states() const {
   return names;
 }
 
-bool Side::hasProduct(const std::string &member) const {
+bool Side::hasStage(const std::string &member) const {
   const auto interface = nlohmann::json::parse(upd_rule_interface(rule.get()));
   for (const auto &plan : interface.at("plans"))
     for (const auto &stage : plan.at("sequence"))
-      if (stage.contains("product") && stage.contains(member))
+      if (stage.contains(member))
         return true;
   return false;
 }

@@ -44,8 +44,10 @@ public:
   const TensorShape &shape(size_t tensor) const { return shapes[tensor]; }
   std::vector<std::string> states() const;
   /// Whether steps multiply matrices, and whether a product is in bf16.
-  bool multiplies() const { return hasProduct("product"); }
-  bool hasBF16Products() const { return hasProduct("bf16"); }
+  bool multiplies() const { return hasStage("product"); }
+  bool hasBF16Products() const { return hasStage("bf16"); }
+  /// Whether steps have functions of matrices.
+  bool hasMatrixFunctions() const { return hasStage("call"); }
   upd_dtype paramType() const { return upd_rule_param_dtype(rule.get()); }
   std::vector<char> param(size_t tensor);
   /// Returns false if the tensor doesn't have this state.
@@ -53,8 +55,8 @@ public:
   std::vector<int64_t> steps();
 
 private:
-  /// Whether a product of a plan has a member in the rule's interface.
-  bool hasProduct(const std::string &member) const;
+  /// Whether a stage of a plan has a member in the rule's interface.
+  bool hasStage(const std::string &member) const;
 
   /// An allocation of this side.
   struct Memory {

@@ -61,7 +61,7 @@ TEST_P(Chains, StepAsInterpreted) {
 
 INSTANTIATE_TEST_SUITE_P(All, Chains,
                          testing::Combine(testing::ValuesIn(transformChains),
-                                          testing::ValuesIn(usualRuleFiles())),
+                                          testing::ValuesIn(ruleFiles())),
                          [](const auto &info) {
                            return words(std::get<0>(info.param)) + "__" + std::get<1>(info.param);
                          });

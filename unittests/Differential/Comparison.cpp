@@ -335,15 +335,6 @@ static std::vector<TensorShape> matrices(bool areDistinct) {
           {120, false, {2, 3, 4, 5}}, {0, true, {0, 7}},      {1320, false, {2, 66, 10}}};
 }
 
-/// Whether a rule has states of square matrices, whose products take the cube of a side.
-static bool hasSquareStates(llvm::ArrayRef<Interpreter> interpreters) {
-  return llvm::any_of(interpreters, [](const Interpreter &interpreter) {
-    return llvm::any_of(interpreter.streams(), [](const reference::Stream &stream) {
-      return isSquareExtent(stream.over);
-    });
-  });
-}
-
 /// Replaces matrices that the interpreter would need minutes for.
 static void keepSmallMatrices(std::vector<TensorShape> &tensors) {
   llvm::erase_if(tensors, [](const TensorShape &shape) {
@@ -364,7 +355,7 @@ AssertionResult updraft::differential::compiledEqualsInterpreted(const RuleCase 
   RuleCase whole = ruleCase;
   if (ruleCase.withMatrices)
     llvm::append_range(whole.tensors, matrices(/*areDistinct=*/interpreters->size() > 1));
-  if (hasSquareStates(*interpreters))
+  if (hasSquareStates(**rule))
     keepSmallMatrices(whole.tensors);
   return Comparison(whole, std::move(*rule), std::move(*interpreters)).run();
 }

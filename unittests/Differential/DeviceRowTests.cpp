@@ -307,7 +307,11 @@ TEST_P(DeviceRowRules, StepAsOnTheCPU) {
         variant.instantiate(isLast ? choices[choices.size() / 2] : choices[0]);
     SCOPED_TRACE(describe(ruleCase));
     const bool ofMatrices = file == "rowwise_adagrad" || file == "adam_mini";
-    RowSides sides(ruleCase, on, ofMatrices ? matrices : shapes);
+    Shapes dimensions = ofMatrices ? matrices : shapes;
+    if (hasSquareStates(*llvm::cantFail(compile(ruleCase))))
+      llvm::erase_if(dimensions,
+                     [](const auto &each) { return !each.empty() && each.back() > 1000; });
+    RowSides sides(ruleCase, on, dimensions);
     sides.ofMatrices = ofMatrices;
     ASSERT_TRUE(sides.make());
     bool tookRows = false, isForbidden = false;
@@ -424,7 +428,7 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceRows, testing::Combine(testing::ValuesIn(Ste
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceRowRules,
                          testing::Combine(testing::ValuesIn(SteppedOn::names()),
-                                          testing::ValuesIn(deviceRuleFiles())),
+                                          testing::ValuesIn(ruleFiles())),
                          [](const auto &info) {
                            return std::get<0>(info.param) + ("_" + std::get<1>(info.param));
                          });

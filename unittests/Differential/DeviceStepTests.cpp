@@ -5,6 +5,7 @@
 
 #include "RuleTable.h"
 #include "SteppedSides.h"
+#include "runtime/base/PoolParts.h"
 #include "runtime/emulator/EmulatedDevice.h"
 #include "runtime/gpu/DeviceStep.h"
 
@@ -40,7 +41,10 @@ TEST_P(DeviceSteps, HaveTheBitsOfTheCPU) {
   const std::vector<StorageChoice> choices = storageChoices(variant);
   for (size_t number = 0; number < 3; ++number) {
     const RuleCase ruleCase = variant.instantiate(choices[number * choices.size() / 3]);
-    SteppedSides sides(ruleCase, on, tensorsOfTwoGroups());
+    std::vector<GroupTensor> tensors = tensorsOfTwoGroups();
+    if (hasSquareStates(*llvm::cantFail(compile(ruleCase))))
+      tensors[6].dimensions.back() = 130;
+    SteppedSides sides(ruleCase, on, tensors);
     ASSERT_TRUE(sides.make());
     for (int step = 1; step <= 3; ++step) {
       for (const HyperChange &change : ruleCase.changes)
@@ -53,7 +57,7 @@ TEST_P(DeviceSteps, HaveTheBitsOfTheCPU) {
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceSteps,
                          testing::Combine(testing::ValuesIn(SteppedOn::names()),
-                                          testing::ValuesIn(deviceRuleFiles())),
+                                          testing::ValuesIn(ruleFiles())),
                          [](const auto &info) {
                            return std::get<0>(info.param) + ("_" + std::get<1>(info.param));
                          });
@@ -280,7 +284,8 @@ TEST(DeviceStepRule, ForCPUsIsRefused) {
   ASSERT_TRUE(static_cast<bool>(rule));
   std::unique_ptr<gpu::DeviceStep> step;
   const runtime::Status status =
-      gpu::DeviceStep::create(std::make_shared<emulator::EmulatedDevice>(), (*rule)->kernels, step);
+      gpu::DeviceStep::create(std::make_shared<emulator::EmulatedDevice>(), (*rule)->kernels,
+                              runtime::callingThread(), step);
   EXPECT_EQ(status.code(), UPD_UNSUPPORTED);
   EXPECT_EQ(status.message(), "the rule was not compiled for the emulator");
 }

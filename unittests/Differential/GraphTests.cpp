@@ -316,6 +316,28 @@ TEST_P(GraphsBesideRows, HaveNoGradientsOfRows) {
   }
 }
 
+class GraphsWithCalls : public Graphs {};
+
+INSTANTIATE_TEST_SUITE_P(All, GraphsWithCalls, testing::Values("soap"));
+
+TEST_P(GraphsWithCalls, AreRefused) {
+  change(first, 0.25f);
+  stepCpu(first);
+  ASSERT_TRUE(ok(stepDevice(first)));
+  device->beginCapture();
+  const Status status = stepDevice(first);
+  EXPECT_EQ(status.code(), UPD_UNSUPPORTED);
+  EXPECT_EQ(status.message(),
+            "rule `SOAP` computes `eigenvectors` of parameter `2` on the host, which can't be "
+            "captured in a graph; step outside of the graph, or give gradients of parameters with "
+            "fewer than two dimensions only");
+  EXPECT_TRUE(device->endCapture().empty());
+  compare();
+  stepCpu(first);
+  ASSERT_TRUE(ok(stepDevice(first)));
+  compare();
+}
+
 /// The kernels in a step, other than the first, of this many vectors with gradients.
 static std::vector<std::string> kernelsOfAStep(const RuleCase &ruleCase, size_t count) {
   RuleCase onEmulator = ruleCase;

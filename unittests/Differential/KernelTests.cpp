@@ -27,7 +27,7 @@ TEST_P(Kernels, StepAsInterpreted) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Emulated, Kernels, testing::ValuesIn(deviceRuleFiles()),
+INSTANTIATE_TEST_SUITE_P(Emulated, Kernels, testing::ValuesIn(ruleFiles()),
                          [](const testing::TestParamInfo<std::string> &info) {
                            return info.param;
                          });

@@ -213,23 +213,6 @@ std::vector<std::string> updraft::differential::ruleFiles() {
   return files;
 }
 
-std::vector<std::string> updraft::differential::deviceRuleFiles() {
-  static const std::vector<std::string> without = [] {
-    std::vector<std::string> files = ruleFiles();
-    llvm::erase_if(files, [](const std::string &file) {
-      // The tests of a rule with an error report it.
-      return llvm::expectedToOptional(hasMatrixFunctions(RuleVariant{file, {}, {}}.instantiate({})))
-          .value_or(false);
-    });
-    return files;
-  }();
-  return without;
-}
-
-std::vector<std::string> updraft::differential::usualRuleFiles() {
-  return usualTarget() == "host" ? ruleFiles() : deviceRuleFiles();
-}
-
 std::string RuleVariant::name() const {
   std::string text = file + "_";
   for (const std::string &setting : settings)
@@ -254,7 +237,7 @@ RuleCase RuleVariant::instantiate(StorageChoice storage) const {
 
 std::vector<RuleVariant> updraft::differential::allVariants() {
   std::vector<RuleVariant> all;
-  for (const std::string &file : usualRuleFiles())
+  for (const std::string &file : ruleFiles())
     llvm::append_range(all, variantsOf(file));
   return all;
 }

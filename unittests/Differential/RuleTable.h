@@ -24,18 +24,13 @@ struct RuleVariant {
   RuleCase instantiate(std::vector<std::pair<std::string, StorageType>> storage) const;
 };
 
-/// Every combination of the flags and settings of every rule that there is code for on the usual
-/// target.
+/// Every combination of the flags and settings of every rule.
 std::vector<RuleVariant> allVariants();
 /// The variants of one rule.
 std::vector<RuleVariant> variantsOf(const std::string &file);
 
 /// The names of the files in rules/, without the ending, in order.
 std::vector<std::string> ruleFiles();
-/// Those of rules that there is code for on the usual target.
-std::vector<std::string> usualRuleFiles();
-/// Those of rules that there is code for on GPUs: they have no functions of whole matrices.
-std::vector<std::string> deviceRuleFiles();
 
 using StorageChoice = std::vector<std::pair<std::string, StorageType>>;
 

@@ -142,18 +142,10 @@ updraft::differential::interpretForms(const RuleCase &ruleCase) {
   return forms;
 }
 
-llvm::Expected<bool> updraft::differential::hasMatrixFunctions(const RuleCase &ruleCase) {
-  auto imported = import(ruleCase);
-  if (!imported)
-    return imported.takeError();
-  // Arithmetic may need the transpose of a square matrix, which is such a function.
-  mlir::PassManager passes(imported->module->getContext());
-  passes.addPass(createSimplifyPass());
-  passes.addPass(createOrientProductsPass());
-  if (failed(passes.run(*imported->module)))
-    return llvm::createStringError("orienting products failed");
-  return llvm::any_of(formsIn<RuleOp>(*imported->module),
-                      [](RuleOp rule) { return !rule.getBody().getOps<ApplyOp>().empty(); });
+bool updraft::differential::hasSquareStates(const upd_rule &rule) {
+  return llvm::any_of(rule.kernels->interface.states, [](const runtime::StateInterface &state) {
+    return runtime::isSquare(state.over);
+  });
 }
 
 testing::AssertionResult

@@ -36,8 +36,9 @@ interpret(const RuleCase &ruleCase, reference::Precision precision = reference::
 /// The same for all forms of the rule: for all tensors, or for vectors and for matrices.
 llvm::Expected<std::vector<reference::Interpreter>> interpretForms(const RuleCase &ruleCase);
 
-/// Whether the rule has functions of whole matrices, which GPUs have no code for.
-llvm::Expected<bool> hasMatrixFunctions(const RuleCase &ruleCase);
+/// Whether the rule has states of square matrices. The time of a step may then grow with the cube
+/// of the columns.
+bool hasSquareStates(const upd_rule &rule);
 
 /// Whether both have the same hyperparameters and streams.
 testing::AssertionResult interfacesAgree(const upd_rule &rule,

@@ -46,7 +46,10 @@ public:
     Status status = count();
     return status.ok() ? emulated.read(to, memory, bytes, stream) : status;
   }
-  Status wait(gpu::Stream stream) override { return {}; }
+  Status wait(gpu::Stream stream) override {
+    ++waits;
+    return {};
+  }
   Status isCaptured(gpu::Stream stream, bool &captured) override {
     captured = false;
     return {};
@@ -71,7 +74,7 @@ public:
     return emulated.launch(kernel, blocks, arguments, stream);
   }
 
-  size_t reads = 0;
+  size_t reads = 0, waits = 0;
   ptrdiff_t callsToFailure = -1;    ///< negative: no call fails
   ptrdiff_t launchesToFailure = -1; ///< the same for launches
 
@@ -90,7 +93,7 @@ inline testing::AssertionResult ok(const Status &status) {
                      : testing::AssertionFailure() << status.message();
 }
 
-/// Vectors of one shape on the CPU, and the same on the device.
+/// Tensors of one shape on the CPU, and the same on the device. By default they are vectors.
 class WatchedSteps : public testing::Test {
 protected:
   void compileRule(const char *rule) {
@@ -105,7 +108,7 @@ protected:
     cpu.reset();
     onDevice.reset();
     for (auto &data : {std::ref(here), std::ref(there), std::ref(grads)})
-      data.get().assign(count, std::vector<float>(elements, 0.5f));
+      data.get().assign(count, std::vector<float>(elementsOf(shape), 0.5f));
     upd_group group{};
     group.param_count = count;
     std::vector<upd_tensor> params = views(here, UPD_CPU);
@@ -121,8 +124,8 @@ protected:
     for (std::vector<float> &data : all) {
       upd_tensor &tensor = result.emplace_back();
       tensor.data = data.data();
-      tensor.shape = &elements;
-      tensor.rank = 1;
+      tensor.shape = shape.data();
+      tensor.rank = static_cast<int32_t>(shape.size());
       tensor.device = kind;
     }
     return result;
@@ -191,7 +194,15 @@ protected:
     EXPECT_EQ(steps, deviceSteps);
   }
 
+  static size_t elementsOf(const std::vector<int64_t> &shape) {
+    size_t count = 1;
+    for (int64_t size : shape)
+      count *= static_cast<size_t>(size);
+    return count;
+  }
+
   const int64_t elements = 5;
+  std::vector<int64_t> shape = {elements}; ///< of every tensor
   std::shared_ptr<WatchedDevice> device;
   RuleHandle cpuRule, deviceRule;
   std::unique_ptr<runtime::Optimizer> cpu, onDevice;

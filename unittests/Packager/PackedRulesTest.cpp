@@ -122,6 +122,33 @@ TEST(Packager, PacksAdamWForSevenTargetsInAHundredKilobytes) {
   EXPECT_EQ(kernels->interface.gpu, "nvptx:sm_90");
 }
 
+// The code of the CPU has it.
+TEST(Packager, HasThePrologueThatTheHostNeedsForAGPU) {
+  PackRequest request = requestFor("soap");
+  request.targets.push_back("nvptx:sm_90");
+  auto bytes = packRule(request);
+  ASSERT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
+  const auto package = open(*bytes);
+  const package::Image *image = nullptr;
+  std::shared_ptr<const runtime::Kernels> ofGPU, ofCpu;
+  ASSERT_TRUE(package::findForGPU(*package, 0, 90, image).ok());
+  ASSERT_EQ(package::loadKernels(*package, *image, ofGPU).message(), "");
+  ASSERT_TRUE(package::findForHost(*package, 0, image).ok());
+  ASSERT_EQ(package::loadKernels(*package, *image, ofCpu).message(), "");
+  ASSERT_EQ(ofGPU->hostPrologues.size(), 2u);
+  EXPECT_TRUE(ofGPU->plans.empty());
+  EXPECT_EQ(ofGPU->hostPrologues[0], nullptr);
+  std::vector<double> hypers;
+  for (const runtime::HyperInterface &hyper : ofGPU->interface.hypers)
+    hypers.push_back(hyper.defaultValue);
+  const double facts[UPD_TENSOR_FACTS] = {11, 0, 20, 4, 5, 20};
+  std::vector<float> row(ofGPU->interface.plans[1].rowScalars, -1), expected(row);
+  ofGPU->hostPrologues[1](hypers.data(), facts, nullptr, nullptr, row.data(), nullptr);
+  ofCpu->plans[1].prologues[0](hypers.data(), facts, nullptr, nullptr, expected.data(), nullptr);
+  EXPECT_EQ(row, expected);
+  EXPECT_NE(row[1], -1);
+}
+
 // The loader takes an image by this length.
 TEST(Packager, RecordsTheLengthOfSVEVectors) {
   PackRequest request = requestFor("adamw");

@@ -257,6 +257,35 @@ TEST(RuleInterface, HoldsCallsAndConditions) {
       << rule.json();
 }
 
+TEST(RuleInterface, KnowsCallsThatRunAtOnceAndOnTheHost) {
+  RuleInterface rule = calls();
+  PlanInterface &wide = rule.plans[2];
+  // The third call reads the results of the others.
+  for (const size_t stage : {6, 7})
+    EXPECT_EQ(wide.callsEndFrom(stage), 8u);
+  EXPECT_EQ(wide.callsEndFrom(8), 9u);
+  EXPECT_EQ(wide.callsEndFrom(5), 5u);
+  EXPECT_EQ(wide.callsEndFrom(9), 9u);
+  ASSERT_NE(wide.hostCall(), nullptr);
+  EXPECT_EQ(wide.hostCall()->function, MatrixFunction::Eigenvectors);
+  EXPECT_TRUE(wide.hasHostConditions());
+  EXPECT_EQ(rule.plans[1].hostCall(), nullptr);
+  for (CallInterface &call : wide.calls)
+    call.function = MatrixFunction::Transpose;
+  EXPECT_EQ(wide.hostCall(), nullptr);
+  EXPECT_FALSE(wide.hasHostConditions());
+}
+
+TEST(RuleInterface, HoldsWhetherAPlanSkips) {
+  RuleInterface rule = calls();
+  EXPECT_EQ(rule.json().find("skips"), std::string::npos);
+  rule.plans[2].skips = true;
+  const RuleInterface read = readBack(rule);
+  EXPECT_FALSE(read.plans[1].skips);
+  EXPECT_TRUE(read.plans[2].skips);
+  EXPECT_NE(read.json().find(R"("random":false,"skips":true,)"), std::string::npos) << read.json();
+}
+
 /// Gathers a quarter of the rows, and multiplies these.
 RuleInterface chosen() {
   RuleInterface rule = calls();

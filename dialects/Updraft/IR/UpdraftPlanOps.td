@@ -389,6 +389,10 @@ def Updraft_CallOp : Updraft_Op<"call", [HasParent<"PlanOp">, AttrSizedOperandSe
     (`when` `(` $condition^ `)`)? `` $function `(` $inputs `)` attr-dict
     `:` functional-type($inputs, $result)
   }];
+  let extraClassDeclaration = [{
+    /// Whether the host computes it for GPUs, which have a kernel only for transposes.
+    bool isOfHost() { return getFunction() != MatrixFunction::transpose; }
+  }];
   let hasVerifier = 1;
 }
 

@@ -195,6 +195,9 @@ LogicalResult EmulatedModule::launchFunction(gpu::GPUFuncOp kernel, func::FuncOp
   SmallVector<Type> inputs(6, pointer);
   if (streams)
     inputs[3] = i64;
+  // The first prologue may be a function of the host, too.
+  if (auto ofHost = module.lookupSymbol<func::FuncOp>(kernel.getName()))
+    ofHost.erase();
   builder.setInsertionPointToEnd(module.getBody());
   auto launch = func::FuncOp::create(builder, kernel.getLoc(), kernel.getName(),
                                      builder.getFunctionType(inputs, {}));

@@ -22,6 +22,12 @@ namespace updraft {
 
 namespace {
 
+/// Whether the host computes functions of matrices in some steps only.
+bool hasHostConditions(PlanOp plan) {
+  return llvm::any_of(plan.getBody().getOps<CallOp>(),
+                      [](CallOp call) { return call.getCondition() && call.isOfHost(); });
+}
+
 struct ConvertPlanToGPUPass : impl::ConvertPlanToGPUPassBase<ConvertPlanToGPUPass> {
   using ConvertPlanToGPUPassBase::ConvertPlanToGPUPassBase;
 
@@ -50,6 +56,8 @@ struct ConvertPlanToGPUPass : impl::ConvertPlanToGPUPassBase<ConvertPlanToGPUPas
       buildInitialFunction(host, *interface);
       buildValidateFunction(host, *interface);
     }
+    if (hasHostConditions(plan))
+      buildPrologueFunction(host, *interface, prologuesOf(plan).front(), 0, /*lanes=*/1);
     OpBuilder builder = OpBuilder::atBlockEnd(kernels.getBody());
     for (auto [index, prologue] : llvm::enumerate(prologuesOf(plan)))
       buildPrologueKernel(builder, *interface, prologue, index);

@@ -1,9 +1,8 @@
 """Writes the PTX of every rule: emit-ptx.py UPDRAFTC RULES FOLDER [OPTION...]."""
 
 import pathlib
+import subprocess
 import sys
-
-from ptx_of_rules import compile_to_ptx
 
 compiler, rules, folder, *options = sys.argv[1:]
 STORAGE = (
@@ -16,4 +15,5 @@ for rule in sorted(pathlib.Path(rules).glob("*.upd")):
     for number, storage in enumerate(STORAGE):
         text = pathlib.Path(folder, f"{rule.stem}{number}.ptx")
         stored = ["--storage", storage] if storage else []
-        compile_to_ptx(compiler, rule, "--target=nvptx:sm_90", "-o", text, *options, *stored)
+        arguments = ["--target=nvptx:sm_90", "-o", text, *options, *stored]
+        subprocess.run([compiler, rule, *arguments], check=True)
