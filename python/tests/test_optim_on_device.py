@@ -137,6 +137,16 @@ def test_bf16_products(name, emulated):
         assert (there.cpu() - here).norm() <= 0.1 * (here - first).norm()
 
 
+def test_recorded_logits(emulated):
+    pair = Pair(emulated, optim.MuonClip, MATRICES)
+    for _ in range(3):
+        pair.step()
+        for optimizer, params in ((pair.on_cpu, pair.here), (pair.on_device, pair.there)):
+            for number, param in enumerate(params):
+                optimizer.record_max_logits(param, torch.tensor([130.0 + number]).to(param.device))
+    pair.check()
+
+
 @pytest.mark.parametrize("name", ON_CPU)
 def test_functions_of_matrices_are_refused(name, emulated):
     param = torch.nn.Parameter(torch.ones(3, 4, device=emulated.device))
