@@ -15,7 +15,7 @@ from ..errors import InvalidArgumentError, UnsupportedError
 from ..seed import require_seed
 from ..torch_private import disable_dynamo
 from ..torch_step import number_of
-from . import max_logits
+from . import max_logits, soap_checkpoints
 from .compiled import CompiledStep
 from .correspondence import (
     Correspondence,
@@ -117,6 +117,15 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         except InvalidArgumentError:
             del self.param_groups[number]
             raise
+
+    def _translated(self, state_dict: dict[str, Any]) -> dict[str, Any]:
+        rules = {self._options_of(group).rule.name for group in self.param_groups}
+        is_of_authors = any(
+            map(soap_checkpoints.is_of_authors, state_dict.get("state", {}).values())
+        )
+        if rules == {"SOAP"} and is_of_authors:
+            return soap_checkpoints.translated(state_dict, self.param_groups)
+        return state_dict
 
     @torch.no_grad()
     def record_max_logits(
