@@ -138,6 +138,8 @@ WORKS = [
     Work("came", {"lr": 1e-3}),
     Work("adam_mini", {"lr": 1e-3}),
     Work("muon", {"lr": 5e-3}),
+    # Nothing records logits, so these are the steps of muon.
+    Work("muonclip", {"lr": 5e-3}),
     Work("normuon", {"lr": 5e-3}),
     Work("adamuon", {"lr": 2e-3}),
     Work("scion", {"lr": 5e-3, "momentum": 0.1, "scale": 5}),

@@ -10,7 +10,7 @@ from .kl_shampoo import KLShampoo
 from .layerwise import LAMB, LARS, NovoGrad
 from .moments import MARS, AdaBelief, Adan, AdEMAMix, QHAdam, Sophia, Yogi
 from .momentum import QHM, Lion, Signum
-from .muon import AdaMuon, Dion2, Muon, NorMuon, PolarGrad, Scion
+from .muon import AdaMuon, Dion2, Muon, MuonClip, NorMuon, PolarGrad, Scion
 from .prodigy import Prodigy
 from .proximal import FTRL
 from .psgd_pro import PSGDPro
@@ -40,6 +40,7 @@ OPTIMIZERS = {
     "lion": Lion,
     "mars": MARS,
     "muon": Muon,
+    "muonclip": MuonClip,
     "normuon": NorMuon,
     "novograd": NovoGrad,
     "polargrad": PolarGrad,

@@ -154,6 +154,22 @@ class Muon(
         return p * (1 - h.lr * h.weight_decay) - h.lr * ratio * o
 
 
+class MuonClip(Muon, **Muon.defaults_of_rule, logit_threshold=100.0, clip_exponent=0.5):
+    """Kimi K2 (arXiv 2507.20534). The state `max_logits` has the largest logit of each head, whose
+    rows follow those of the head before.
+    """
+
+    def update(self, p, g, state, h, t):
+        p = super().update(p, g, state, h, t)
+        logits = state.pop("max_logits", None)
+        if logits is not None:
+            heads = p.view(len(logits), -1, p.shape[-1])
+            for rows, largest in zip(heads, logits, strict=True):
+                if largest > h.logit_threshold:
+                    rows *= (h.logit_threshold / largest) ** h.clip_exponent
+        return p
+
+
 class NorMuon(
     Published,
     lr=0.01,

@@ -100,6 +100,14 @@ OPTIONS = {
         {"ns_set": "cubic"},
         {"ns_set": "aol"},
     ],
+    "muonclip": [
+        {},
+        {"accumulation": "sum", "nesterov": False, "adjust_lr_fn": "match_rms_adamw"},
+        {"lr": 0.05, "logit_threshold": 20.0, "clip_exponent": 1.0, "ns_set": "quintic"},
+        {"logit_threshold": 0.5, "clip_exponent": 0.3, "accumulation": "feedback"}
+        | {"nesterov": False, "ns_set": "polar_express", "adjust_lr_fn": "none"},
+        {"clip_exponent": 0.0, "adjust_lr_fn": "spectral_unclamped", "weight_decay": 0.0},
+    ],
     "normuon": [
         {},
         {"nesterov": True, "mu": 0.9, "muon_beta2": 0.8, "adjust_lr": "rms_norm"},
@@ -177,6 +185,24 @@ def give_hessian(rule, step, optimizer, reference, theirs):
         optimizer.state(index)["hessian"][...] = estimate.numpy()
 
 
+def give_logits(rule, step, optimizer, reference, theirs):
+    """Writes the same logits into both states, for the next step: one for each head, and for each
+    row of it. In some steps there are none.
+    """
+    if "max_logits" not in rule.states or step % 3 == 0:
+        return
+    generator = torch.Generator().manual_seed(step)
+    for index, param in enumerate(theirs):
+        if param.dim() < 2:
+            continue
+        state = optimizer.state(index)["max_logits"]
+        assert (state == 0).all()
+        heads = 3 if state.size % 3 == 0 else state.size
+        logits = 200 * torch.rand(heads, generator=generator, dtype=torch.float64)
+        reference.state[param]["max_logits"] = logits
+        state[...] = logits.repeat_interleave(state.size // heads).view(state.shape).numpy()
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_rules_are_the_published_algorithms(case):
     generator = torch.Generator().manual_seed(20)
@@ -187,6 +213,7 @@ def test_rules_are_the_published_algorithms(case):
     closeness = Closeness(theirs, ours)
     for step in twenty_steps(reference, optimizer, generator):
         give_hessian(rule, step, optimizer, reference, theirs)
+        give_logits(rule, step, optimizer, reference, theirs)
         for index, (error, scale) in enumerate(closeness.errors()):
             assert error / scale <= TOLERANCE * step, f"step {step}, parameter {index}: {error}"
     assert closeness.all_moved()

@@ -41,7 +41,13 @@ def test_examples(name):
 
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
-SHOWN = {"gpu.md": 1, "python.md": 3, "tutorials/first_rule.md": 4, "tutorials/qhm.md": 2}
+SHOWN = {
+    "gpu.md": 1,
+    "matrices.md": 1,
+    "python.md": 2,
+    "tutorials/first_rule.md": 4,
+    "tutorials/qhm.md": 2,
+}
 
 
 @pytest.mark.parametrize("name", SHOWN)

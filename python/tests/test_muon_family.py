@@ -5,7 +5,7 @@ import pytest
 
 import updraft
 
-NAMES = ["Muon", "NorMuon", "AdaMuon", "Scion", "PolarGrad", "Dion2"]
+NAMES = ["Muon", "MuonClip", "NorMuon", "AdaMuon", "Scion", "PolarGrad", "Dion2"]
 
 
 def draw(seed, *shape):

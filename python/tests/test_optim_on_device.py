@@ -184,6 +184,16 @@ def test_functions_of_matrices_without_lapack(emulated):
     )
 
 
+def test_recorded_logits(emulated):
+    pair = Pair(emulated, optim.MuonClip, MATRICES)
+    for _ in range(3):
+        pair.step()
+        for optimizer, params in ((pair.on_cpu, pair.here), (pair.on_device, pair.there)):
+            for number, param in enumerate(params):
+                optimizer.record_max_logits(param, torch.tensor([130.0 + number]).to(param.device))
+    pair.check()
+
+
 def test_square_states(emulated):
     pair = Pair(emulated, lambda params: updraft.optimizer(preconditioned, params))
     for _ in range(3):

@@ -65,6 +65,7 @@ const std::vector<Optimizer> &flatOptimizers() {
       {"came", "came", {}, "", ""},
       {"adam-mini", "adam_mini", {}, "", ""},
       {"muon", "muon", {}, "", ""},
+      {"muonclip", "muonclip", {}, "", ""},
       {"normuon", "normuon", {}, "", ""},
       {"adamuon", "adamuon", {}, "", ""},
       {"scion", "scion", {}, "", ""},

@@ -310,9 +310,11 @@ class CompiledStep:
         loading: list[dict[str, Any]] = []
 
         # Hooks may replace the dict. This one runs last.
-        def take(optimizer: torch.optim.Optimizer, given: dict[str, Any]) -> None:
+        def take(optimizer: torch.optim.Optimizer, given: dict[str, Any]) -> dict[str, Any]:
+            given = self._translated(given)
             self._check_loaded(given)
             loading.append(given)
+            return given
 
         # This one runs first, so that the caller's hooks get the states as they stay.
         def restore(optimizer: torch.optim.Optimizer) -> None:
@@ -325,6 +327,10 @@ class CompiledStep:
         finally:
             before.remove()
             after.remove()
+
+    def _translated(self, state_dict: dict[str, Any]) -> dict[str, Any]:
+        """Returns a `state_dict` of another package in the form of this class."""
+        return state_dict
 
     def _check_loaded(self, state_dict: dict[str, Any]) -> None:
         """Refuses a `state_dict` that doesn't fit, after hooks may have changed it."""

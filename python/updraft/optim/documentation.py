@@ -69,6 +69,12 @@ _MEANINGS = {
     "ns_set": "name of the coefficients of the Newton-Schulz iteration",
     "ns_steps": "number of steps of the Newton-Schulz iteration; derived from `ns_set`",
     "bf16_products": 'whether to round the operands of products to bf16; use numerics="fast"',
+    "ns_coefficients": 'the coefficients of the set "custom", which repeats them',
+    "accumulation": '"average", "sum" or "feedback": how gradients are added to the momentum',
+    "adjust_lr_fn": '"original", "match_rms_adamw", "spectral_unclamped" or "none": the factor for '
+    "the shape of a matrix",
+    "logit_threshold": "largest attention logit that a head keeps",
+    "clip_exponent": "power of the clipping factor for the rows of a head; 0 for no clipping",
     "sign_stabilized": "whether to orthogonalize the signs of the momentum",
     "extra_scale_factor": "factor by which to multiply the step",
     "polar_first": "whether to orthogonalize the gradient instead of the momentum",

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -11,10 +11,11 @@ from ..caller_warnings import warn_caller
 from ..compiled_rule import CompiledRule
 from ..definition import RuleDefinition
 from ..derived_flags import require_allowed
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, UnsupportedError
 from ..seed import require_seed
 from ..torch_private import disable_dynamo
 from ..torch_step import number_of
+from . import max_logits, soap_checkpoints
 from .compiled import CompiledStep
 from .correspondence import (
     Correspondence,
@@ -116,6 +117,65 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         except InvalidArgumentError:
             del self.param_groups[number]
             raise
+
+    def _translated(self, state_dict: dict[str, Any]) -> dict[str, Any]:
+        rules = {self._options_of(group).rule.name for group in self.param_groups}
+        is_of_authors = any(
+            map(soap_checkpoints.is_of_authors, state_dict.get("state", {}).values())
+        )
+        if rules == {"SOAP"} and is_of_authors:
+            return soap_checkpoints.translated(state_dict, self.param_groups)
+        return state_dict
+
+    @torch.no_grad()
+    def record_max_logits(
+        self, param: torch.Tensor, values: torch.Tensor | Sequence[float]
+    ) -> None:
+        """Records the largest attention logits of this step, for a rule with QK-clip (`MuonClip`).
+
+        The next step multiplies the rows of heads whose logit is too large. Several calls before a
+        step, such as those of micro-batches, count with their maximum. Parameters have no states
+        before their first step, which makes them: logits that are recorded before it are dropped.
+
+        Args:
+            param: the weight of queries, or of keys. Its rows are outputs of the layer.
+            values: one number for each head, in the order of its rows. All heads have equally many
+                rows. Give 0 for rows that aren't clipped, such as those of values in a fused
+                weight. Negative numbers count as 0. On several ranks, give the maximum over all of
+                them. Numbers on a GPU are waited for.
+
+        Raises:
+            InvalidArgumentError: the parameter isn't one of the optimizer, or not a matrix; the
+                numbers don't fit its rows, or one is NaN or infinity.
+            UnsupportedError: the rule doesn't clip.
+        """
+        groups = (
+            group
+            for group in self.param_groups
+            if any(param is member for member in group["params"])
+        )
+        group = next(groups, None)
+        if group is None:
+            raise InvalidArgumentError(
+                f"a parameter of shape {tuple(param.shape)} isn't one of the optimizer's; give one "
+                "of `param_groups`"
+            )
+        rule = self._options_of(group).rule
+        if max_logits.STATE not in rule.states:
+            raise UnsupportedError(
+                f"the rule `{rule.name}` doesn't clip attention logits; choose one that does, such "
+                "as `MuonClip`"
+            )
+        with self._stepping:
+            state = self._states.of_param(param)
+            if not state:
+                return
+            if max_logits.STATE not in state:
+                raise InvalidArgumentError(
+                    f"a parameter of shape {tuple(param.shape)} has no state "
+                    f"`{max_logits.STATE}`; give a matrix, whose rows are outputs"
+                )
+            max_logits.record(state[max_logits.STATE], values)
 
     @property
     def _options(self) -> RuleOptions:
