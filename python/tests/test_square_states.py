@@ -244,7 +244,24 @@ def test_a_state_that_would_be_too_large():
         updraft.ArrayOptimizer(updraft.compile(TEXT), [param])
     assert str(error.value) == (
         "parameter `0` is [0, 2097152], so its state `r` would have matrices of 2097152 x 2097152;"
-        " a state has at most 2^40 elements"
+        " a parameter's square matrices have at most 2^40 elements"
+    )
+
+
+@pytest.mark.parametrize("rows", [1 << 31, 1 << 32, (1 << 32) + 1])
+def test_temporaries_that_would_be_too_large(rows):
+    text = """
+    rule R(lr = 1) {
+      update(param, grad) {
+        next param = param - lr * (if matrix then gram(grad) @ grad else grad)
+      }
+    }"""
+    param = numpy.ones((rows, 0), "float32")
+    with pytest.raises(updraft.InvalidArgumentError) as error:
+        updraft.ArrayOptimizer(updraft.compile(text), [param])
+    assert str(error.value) == (
+        f"parameter `0` is [{rows}, 0], so a step would have matrices of {rows} x {rows}; a "
+        "parameter's square matrices have at most 2^40 elements"
     )
 
 

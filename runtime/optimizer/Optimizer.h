@@ -251,7 +251,7 @@ private:
   // Creation.
   Status addParam(const upd_tensor &tensor, const char *name, uint32_t group);
   Status choosePlan(Param &param) const;
-  Status checkSquareStates(const Param &param) const;
+  Status checkSquareMatrices(const Param &param) const;
   bool hasBlocks(TensorClass plan) const;
   void addStateLayouts();
   void addRowLayouts();

@@ -100,23 +100,26 @@ static bool hasRowMajorMatrices(const TensorLayout &layout) {
          (layout.shape[rows] == 1 || layout.strides[rows] == layout.shape[columns]);
 }
 
-/// Refuses a parameter of which the plan would solve an eigenproblem that LAPACK can't take.
-static Status checkEigenproblems(const PlanInterface &plan, const TensorLayout &layout,
-                                 const std::string &name) {
+/// Refuses a parameter for which a function of the plan would get more rows or columns than LAPACK
+/// takes.
+static Status checkCalls(const PlanInterface &plan, const TensorLayout &layout,
+                         const std::string &name) {
   TensorShape shape = TensorShape::of(layout);
   shape.chosen = plan.chosenOf(shape.rows, shape.columns);
-  for (const CallInterface &call : plan.calls) {
-    const int64_t rows = shape.of(plan.streams[call.operands[0]].over).rows;
-    if (!isEigenproblem(call.function) || rows <= maxEigenproblemRows)
-      continue;
-    upd_tensor tensor{};
-    tensor.shape = layout.shape;
-    tensor.rank = layout.rank;
-    return invalidArgument(fmt::format(
-        "parameter `{}` is {}, so `{}` would take a matrix of {} x {}; LAPACK solves "
-        "eigenproblems of at most {} rows",
-        name, layoutText(tensor), nameOf(call.function), rows, rows, maxEigenproblemRows));
-  }
+  for (const CallInterface &call : plan.calls)
+    for (const uint32_t operand : call.operands) {
+      const TensorShape matrix = shape.of(plan.streams[operand].over);
+      const int64_t limit = isEigenproblem(call.function) ? maxEigenproblemRows : INT32_MAX;
+      if (matrix.rows <= limit && matrix.columns <= limit)
+        continue;
+      upd_tensor tensor{};
+      tensor.shape = layout.shape;
+      tensor.rank = layout.rank;
+      return invalidArgument(fmt::format(
+          "parameter `{}` is {}, so `{}` would take a matrix of {} x {}; it takes at "
+          "most {} rows and columns",
+          name, layoutText(tensor), nameOf(call.function), matrix.rows, matrix.columns, limit));
+    }
   return {};
 }
 
@@ -153,20 +156,22 @@ Status Optimizer::choosePlan(Param &param) const {
                                        names.back(), layoutText(tensor), interface().name,
                                        int(UPD_QUANT_BLOCK)));
   }
-  if (Status status = checkEigenproblems(interface().plans[param.plan], param.layout, names.back());
+  if (Status status = checkCalls(interface().plans[param.plan], param.layout, names.back());
       !status.ok())
     return status;
-  return checkSquareStates(param);
+  return checkSquareMatrices(param);
 }
 
-/// Refuses a parameter whose states of square matrices would be too large. A parameter without
-/// elements may have any number of columns, so that their square doesn't fit 64 bits.
-Status Optimizer::checkSquareStates(const Param &param) const {
+/// Refuses a parameter of which the plan has square matrices, states or temporaries, that would be
+/// too large. A parameter without elements may have any number of columns, so that their square
+/// doesn't fit 64 bits.
+Status Optimizer::checkSquareMatrices(const Param &param) const {
   constexpr int64_t maxElements = int64_t(1) << 40;
-  for (const StateInterface &state : interface().states) {
-    if (!isSquare(state.over) || !state.isOf(interface().plans[param.plan].tensors))
+  const PlanInterface &plan = interface().plans[param.plan];
+  for (const StreamInterface &stream : plan.streams) {
+    if (!isSquare(stream.over))
       continue;
-    const TensorShape matrices = param.shape.of(state.over);
+    const TensorShape matrices = param.shape.of(stream.over);
     int64_t elements = 0;
     if (!__builtin_mul_overflow(matrices.rows, matrices.rows, &elements) &&
         !__builtin_mul_overflow(elements, matrices.batches, &elements) && elements <= maxElements)
@@ -174,10 +179,14 @@ Status Optimizer::checkSquareStates(const Param &param) const {
     upd_tensor tensor{};
     tensor.shape = param.layout.shape;
     tensor.rank = param.layout.rank;
-    return invalidArgument(
-        fmt::format("parameter `{}` is {}, so its state `{}` would have matrices "
-                    "of {} x {}; a state has at most 2^40 elements",
-                    names.back(), layoutText(tensor), state.name, matrices.rows, matrices.rows));
+    const bool isState = stream.state != StreamInterface::none;
+    return invalidArgument(fmt::format(
+        "parameter `{}` is {}, so {} would have matrices of {} x {}; a parameter's square matrices "
+        "have at most 2^40 elements",
+        names.back(), layoutText(tensor),
+        isState ? fmt::format("its state `{}`", interface().states[stream.state].name)
+                : std::string("a step"),
+        matrices.rows, matrices.rows));
   }
   return {};
 }

@@ -238,6 +238,51 @@ updraft.plan @P compute f32 {
 
 // -----
 
+// sweep_c10
+updraft.plan @P compute f32 {
+  %first = updraft.first
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  %f = updraft.prologue(%first) : (i1) -> i1 {
+  ^bb0(%arg: i1):
+    updraft.yield %arg : i1
+  }
+  // expected-error @+1 {{'updraft.sweep' op has a condition and reduces over the group, in which every tensor takes part}}
+  %sum = updraft.sweep when(%f) reads(%g : !updraft.stream<f32>) reduces [#updraft.reduction<sum over group>] -> f64 {
+  ^bb0(%e: f32):
+    %wide = arith.extf %e : f32 to f64
+    updraft.store reduce(%wide)
+  }
+}
+
+// -----
+
+// sweep_c11: the gradient
+updraft.plan @P compute f32 {
+  // expected-note @+1 {{it is defined here}}
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  // expected-error @+1 {{'updraft.sweep' op writes the gradient, must write the parameter and states alone}}
+  updraft.sweep writes(%g : !updraft.stream<f32>) {
+    %zero = arith.constant 0.0 : f32
+    updraft.store %zero : f32
+  }
+}
+
+// -----
+
+// sweep_c11: a temporary
+updraft.plan @P compute f32 matrix {
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  // expected-note @+1 {{it is defined here}}
+  %t = updraft.multiply symmetric %g, %g transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  // expected-error @+1 {{'updraft.sweep' op writes a temporary, must write the parameter and states alone}}
+  updraft.sweep over rows_by_rows writes(%t : !updraft.stream<f32, rows_by_rows>) {
+    %zero = arith.constant 0.0 : f32
+    updraft.store %zero : f32
+  }
+}
+
+// -----
+
 // sweep_c4
 updraft.plan @P compute f32 {
   updraft.sweep {

@@ -124,3 +124,42 @@ updraft.rule @KeptState compute f32 matrix {
   %m1 = arith.select %first, %y, %b : f32
   updraft.next %y, %b, %m1, %q : f32, f32, f32, f32
 }
+
+// -----
+
+// If the state then holds the value in every branch, there is one store.
+// CHECK-LABEL: updraft.plan @OneStore
+// CHECK:         updraft.sweep when(%[[LATER:[0-9#]+]]) {{.*}}reads(%grad, %m : {{.*}}writes(%m : !updraft.stream<f32>) {
+// CHECK:         updraft.multiply when(%[[LATER]]) %q, %m :
+// CHECK-NOT:     writes(%m
+// CHECK-LABEL: updraft.plan @AnotherState
+// CHECK:         %[[SUM:.*]] = updraft.sweep {{.*}}-> !updraft.stream<f32>
+// CHECK:         updraft.multiply when(%{{.*}}) %q, %[[SUM]] :
+updraft.rule @OneStore compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %m = updraft.state "m" stored f32 initial %zero : f32
+  %q = updraft.state "q" over rows_by_rows stored f32 initial %zero : f32
+  %sum = arith.addf %m, %grad : f32
+  %first = updraft.first
+  %y = updraft.product %q, %sum : f32
+  %p1 = arith.select %first, %param, %y : f32
+  %m1 = arith.select %first, %m, %sum : f32
+  updraft.next %p1, %m1, %q : f32, f32, f32
+}
+// Another state takes the value from before the step.
+updraft.rule @AnotherState compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %first = updraft.first
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %m = updraft.state "m" stored f32 initial %zero : f32
+  %b = updraft.state "b" stored f32 initial %zero : f32
+  %q = updraft.state "q" over rows_by_rows stored f32 initial %zero : f32
+  %sum = arith.addf %m, %grad : f32
+  %y = updraft.product %q, %sum : f32
+  %p1 = arith.select %first, %param, %y : f32
+  %m1 = arith.select %first, %m, %sum : f32
+  updraft.next %p1, %m1, %m, %q : f32, f32, f32, f32
+}

@@ -61,7 +61,7 @@ std::string Generator::flag(unsigned depth) {
   if (depth != 0 && chance(40))
     return "(" + flag(depth - 1) + pick({" && ", " || "}) + flag(depth - 1) + ")";
   return pick({"first", "!first", "step == 2", "step > 1", "step < 3", "lr > 0.05",
-               "is_multiple(step, 2)", "!is_multiple(step, 2)"});
+               "is_multiple(step, 2)", "!is_multiple(step, 2)", "size() > 12", "lr < 0.05"});
 }
 
 /// A square matrix by a product or function of matrices. `elements` has the parameter's shape.

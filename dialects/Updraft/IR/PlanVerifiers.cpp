@@ -344,6 +344,24 @@ LogicalResult SweepOp::verifyRegions() {
       failed(verifyDistinct(*this, getWrites(), "writes")))
     return failure();
 
+  // sweep_c10
+  if (getCondition() && llvm::any_of(getReductionRange(), [](ReductionAttr reduction) {
+        return reduction.getOver() == Extent::group;
+      }))
+    return emitOpError() << "has a condition and reduces over the group, in which every tensor "
+                            "takes part";
+  // sweep_c11
+  for (Value written : getWrites()) {
+    auto stream = written.getDefiningOp<StreamOp>();
+    if (stream && stream.getName() != "grad")
+      continue;
+    InFlightDiagnostic error = emitOpError()
+                               << "writes " << (stream ? "the gradient" : "a temporary")
+                               << ", must write the parameter and states alone";
+    error.attachNote(written.getLoc()) << "it is defined here";
+    return error;
+  }
+
   // sweep_c5
   for (Value scalar : getScalars()) {
     bool isRowType = scalar.getType() == compute || scalar.getType().isInteger(1);

@@ -273,6 +273,9 @@ def Updraft_SweepOp : Updraft_Op<"sweep", [
     - `sweep_c8`: a sweep over rows or columns that uses values of batches has no reduction over a
       tensor or group; one over elements reduces nothing over batches.
     - `sweep_c9`: only a sweep of a plan with `matrix` runs or reduces over rows, columns or batches.
+    - `sweep_c10`: a sweep with a condition reduces nothing over the group, in whose reductions every
+      tensor takes part.
+    - `sweep_c11`: streams written are those of the parameter and of states.
 
     ```mlir
     updraft.sweep scalars(%k : f32)

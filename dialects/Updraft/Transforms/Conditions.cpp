@@ -11,6 +11,8 @@ using namespace updraft;
 /// The most conjunctions of a condition.
 static constexpr size_t maxConjunctions = 4;
 
+static Literal opposite(Literal literal) { return {literal.first, !literal.second}; }
+
 static bool holdsIn(const Conjunction &part, const Conjunction &whole) {
   return llvm::all_of(part,
                       [&](const Literal &literal) { return llvm::is_contained(whole, literal); });
@@ -24,12 +26,12 @@ static void simplify(Disjunction &condition) {
     for (const Conjunction &known : condition)
       for (Conjunction &other : condition)
         for (const Literal &literal : known) {
-          const Literal opposite{literal.first, !literal.second};
           Conjunction rest = known;
           llvm::erase(rest, literal);
-          if (&known == &other || !llvm::is_contained(other, opposite) || !holdsIn(rest, other))
+          if (&known == &other || !llvm::is_contained(other, opposite(literal)) ||
+              !holdsIn(rest, other))
             continue;
-          llvm::erase(other, opposite);
+          llvm::erase(other, opposite(literal));
           changed = true;
         }
     for (size_t index = 0; index < condition.size();) {
@@ -70,7 +72,11 @@ static Conjunction with(Conjunction conjunction, Literal literal) {
   return conjunction;
 }
 
+/// Drops conjunctions that the literal contradicts.
 static Disjunction with(Disjunction condition, Literal literal) {
+  llvm::erase_if(condition, [&](const Conjunction &conjunction) {
+    return llvm::is_contained(conjunction, opposite(literal));
+  });
   for (Conjunction &conjunction : condition)
     conjunction = with(conjunction, literal);
   simplify(condition);
@@ -116,15 +122,27 @@ void Conditions::need(Value value, const Disjunction &when) {
 
 Disjunction Conditions::neededWhen(Value value) const { return needed.lookup(value); }
 
-void Conditions::forBranches(Value value, const Conjunction &chosen,
-                             llvm::function_ref<bool(Value)> isBranch,
+void Conditions::forBranches(Value value, llvm::function_ref<bool(Value)> isBranch,
                              llvm::function_ref<void(Value, const Conjunction &)> visit) const {
-  auto select = value.getDefiningOp<arith::SelectOp>();
-  if (isBranch(value) || !select || !isKnownFlag(select.getCondition()))
-    return visit(value, chosen);
-  const Value flag = select.getCondition();
-  forBranches(select.getTrueValue(), with(chosen, {flag, true}), isBranch, visit);
-  forBranches(select.getFalseValue(), with(chosen, {flag, false}), isBranch, visit);
+  constexpr unsigned maxChoices = 64; // of a value, whose branches may be many more
+  unsigned choices = 0;
+  SmallVector<std::pair<Value, Conjunction>> left{{value, {}}};
+  while (!left.empty()) {
+    const auto [branch, chosen] = left.pop_back_val();
+    auto select = branch.getDefiningOp<arith::SelectOp>();
+    if (isBranch(branch) || !select || !isKnownFlag(select.getCondition()) ||
+        choices++ == maxChoices) {
+      visit(branch, chosen);
+      continue;
+    }
+    const auto take = [&](Value arm, bool isTrue) {
+      const Literal literal{select.getCondition(), isTrue};
+      if (!llvm::is_contained(chosen, opposite(literal)))
+        left.push_back({arm, with(chosen, literal)});
+    };
+    take(select.getFalseValue(), false);
+    take(select.getTrueValue(), true);
+  }
 }
 
 /// Combines values by an operation, from left to right.
@@ -155,6 +173,8 @@ Value Conditions::flagOf(const Disjunction &condition) {
   while (auto named = dyn_cast<NameLoc>(loc))
     loc = named.getChildLoc();
   SmallVector<Value> alternatives;
+  if (condition.empty())
+    alternatives.push_back(arith::ConstantOp::create(builder, loc, builder.getBoolAttr(false)));
   for (const Conjunction &conjunction : condition) {
     SmallVector<Value> literals;
     for (auto [flag, mustHold] : conjunction) {

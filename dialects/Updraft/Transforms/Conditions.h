@@ -31,22 +31,18 @@ public:
   /// Returns a condition of the steps that need the value.
   Disjunction neededWhen(mlir::Value value) const;
   /// Visits the values among which known flags choose `value`, with what holds if they choose it.
-  /// A value for which `isBranch` holds is visited even if it is a choice.
+  /// A value for which `isBranch` holds is visited even if it is a choice, and so is a choice after
+  /// many branches.
   void forBranches(mlir::Value value, llvm::function_ref<bool(mlir::Value)> isBranch,
-                   llvm::function_ref<void(mlir::Value, const Conjunction &)> visit) const {
-    forBranches(value, {}, isBranch, visit);
-  }
+                   llvm::function_ref<void(mlir::Value, const Conjunction &)> visit) const;
 
-  /// Returns a flag of the rule for a condition that isn't always true. Adds operations at the end
-  /// of the rule if there is none.
+  /// Returns a flag of the rule for a condition that doesn't hold in every step. Adds operations at
+  /// the end of the rule if there is none.
   mlir::Value flagOf(const Disjunction &condition);
 
 private:
   bool isKnownFlag(mlir::Value condition) const;
   void need(mlir::Value value, const Disjunction &when);
-  void forBranches(mlir::Value value, const Conjunction &chosen,
-                   llvm::function_ref<bool(mlir::Value)> isBranch,
-                   llvm::function_ref<void(mlir::Value, const Conjunction &)> visit) const;
 
   RuleOp rule;
   const ExtentAnalysis &extents;

@@ -147,59 +147,84 @@ void addInterimStores(SmallVector<Store> &stores, RuleOp rule, const StageAnalys
   }
 }
 
-/// Moves the operations that compute a flag before `place`, as far as they are after it.
-void moveBefore(Value flag, Operation *place) {
-  for (Operation *operation : Slice::compute(flag, isRuleInput).operations)
-    if (place->isBeforeInBlock(operation))
+/// Moves the operations that compute a flag before `place`, as far as they are after it. Returns
+/// false if an input can't be moved.
+bool moveBefore(Value flag, Operation *place) {
+  const Slice slice = Slice::compute(flag, isRuleInput);
+  auto isAfter = [&](Operation *operation) { return place->isBeforeInBlock(operation); };
+  for (Value input : slice.inputs)
+    if (isAfter(input.getDefiningOp()) && input.getDefiningOp()->getNumOperands() != 0)
+      return false;
+  for (Value input : slice.inputs)
+    if (isAfter(input.getDefiningOp()))
+      input.getDefiningOp()->moveBefore(place);
+  for (Operation *operation : slice.operations)
+    if (isAfter(operation))
       operation->moveBefore(place);
+  return true;
 }
 
 /// If flags choose `current` in `next`, and never in steps that need the kept value, makes them
-/// choose the kept value there, which is changed to be `current` in these steps.
-void mergeInterimValue(Value current, Value next, Value kept, const StageAnalysis &stages,
+/// choose the kept value there, which is changed to be `current` in these steps. Returns whether
+/// the rule has changed.
+bool mergeInterimValue(Value current, Value kept, const StageAnalysis &stages,
                        const Conditions &conditions) {
   const Disjunction needed = conditions.neededWhen(kept);
   if (needed.size() != 1)
-    return;
+    return false;
   Operation *maker = kept.getDefiningOp();
-  SmallVector<OpOperand *> places;
-  bool isApart = true;
+  SmallVector<arith::SelectOp> choices;
   for (OpOperand &use : current.getUses()) {
     auto select = dyn_cast<arith::SelectOp>(use.getOwner());
     const bool ifTrue = use.getOperandNumber() == 1;
+    if (select && select.getTrueValue() == select.getFalseValue())
+      return false;
     if (select && use.getOperandNumber() != 0 && maker->isBeforeInBlock(select) &&
         llvm::is_contained(needed.front(), Literal{select.getCondition(), !ifTrue}))
-      places.push_back(&use);
-    else
-      isApart &= stages.of(use.getOwner()->getResult(0)) <= stages.of(kept);
+      choices.push_back(select);
+    else if (isa<NextOp>(use.getOwner()) ||
+             stages.of(use.getOwner()->getResult(0)) > stages.of(kept))
+      return false;
   }
-  if (places.empty() || !isApart)
-    return;
+  if (choices.empty() || !llvm::all_of(needed.front(), [&](const Literal &literal) {
+        return moveBefore(literal.first, maker);
+      }))
+    return false;
   OpBuilder builder(maker->getBlock(), std::next(maker->getIterator()));
   Value merged = kept;
   SmallPtrSet<Operation *, 4> own;
   for (auto [flag, mustHold] : needed.front()) {
-    moveBefore(flag, maker);
     merged = arith::SelectOp::create(builder, kept.getLoc(), flag, mustHold ? merged : current,
                                      mustHold ? current : merged);
     own.insert(merged.getDefiningOp());
   }
-  for (OpOperand *place : places)
-    place->set(merged);
   kept.replaceAllUsesExcept(merged, own);
+  for (arith::SelectOp choice : choices) {
+    choice->replaceUsesOfWith(current, merged);
+    if (choice.getTrueValue() != choice.getFalseValue())
+      continue;
+    choice.replaceAllUsesWith(merged);
+    choice.erase();
+  }
+  return true;
 }
 
 } // namespace
 
 void updraft::mergeInterimValues(RuleOp rule) {
-  const ExtentAnalysis extents(rule);
-  const StageAnalysis stages(rule, extents);
-  if (!stages.hasKept())
-    return;
-  const Conditions conditions(rule, extents, stages);
-  for (auto [current, next] : changedMatrices(rule, extents))
-    if (Value kept = interimValue(current, next, stages, extents, conditions))
-      mergeInterimValue(current, next, kept, stages, conditions);
+  auto mergeOne = [&] {
+    const ExtentAnalysis extents(rule);
+    const StageAnalysis stages(rule, extents);
+    if (!stages.hasKept())
+      return false;
+    const Conditions conditions(rule, extents, stages);
+    return llvm::any_of(changedMatrices(rule, extents), [&](const auto &changed) {
+      Value kept = interimValue(changed.first, changed.second, stages, extents, conditions);
+      return kept && mergeInterimValue(changed.first, kept, stages, conditions);
+    });
+  };
+  while (mergeOne())
+    ;
 }
 
 bool updraft::isInterim(const Store &store, NextOp next) {
