@@ -5,6 +5,7 @@ import doctest
 import inspect
 import math
 import pathlib
+import pydoc
 import re
 import subprocess
 import sys
@@ -82,6 +83,11 @@ def test_docstring(name):
     results = doctest.DocTestRunner().run(test)
     assert results.attempted > 3
     assert results.failed == 0
+
+
+@pytest.mark.parametrize("name", [*OF_TORCH, *OF_RULES])
+def test_help(name):
+    assert name in pydoc.render_doc(getattr(optim, name))
 
 
 def test_shapes_of_states():

@@ -42,3 +42,32 @@ updraft.rule @Unexpanded compute f32 {
   %g = updraft.grad stored f32 : f32
   updraft.next %g : f32
 }
+
+// -----
+
+// A rule is oriented first. Otherwise, arithmetic would need the transpose in memory.
+updraft.rule @Transposed compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.transpose' op is used outside of products, which can't be scheduled; turn the rule with `updraft-orient-products`}}
+  %t = updraft.transpose %g : f32
+  %a = arith.addf %t, %t : f32
+  %y = updraft.product %g, %a : f32
+  %z = updraft.product %y, %g : f32
+  updraft.next %z : f32
+}
+
+// -----
+
+updraft.rule @TransposedProduct compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %t = updraft.transpose %g : f32
+  %gram = updraft.product symmetric %g, %t : f32
+  // expected-error @+1 {{'updraft.product' op has a transposed matrix as result, which can't be scheduled; turn the rule with `updraft-orient-products`}}
+  %y = updraft.product %t, %gram : f32
+  %u = updraft.transpose %y : f32
+  %z = updraft.product %gram, %g : f32
+  %w = updraft.product %gram, %z : f32
+  updraft.next %w : f32
+}

@@ -389,6 +389,25 @@ LogicalResult checkExpanded(RuleOp rule) {
   return success();
 }
 
+// Matrices must have shapes that memory can have, and only products read transposes.
+LogicalResult checkOriented(RuleOp rule) {
+  const ExtentAnalysis extents(rule);
+  for (Operation &operation : rule.getBody().front()) {
+    if (operation.getNumResults() != 1)
+      continue;
+    const Extent extent = extents.of(operation.getResult(0));
+    const bool isTranspose = isa<TransposeOp>(operation);
+    const bool isOriented =
+        isTranspose ? llvm::all_of(operation.getUsers(), llvm::IsaPred<ProductOp>)
+                    : !isMatrixExtent(extent) || llvm::is_contained(matrixExtents, extent);
+    if (!isOriented)
+      return operation.emitOpError()
+             << (isTranspose ? "is used outside of products" : "has a transposed matrix as result")
+             << ", which can't be scheduled; turn the rule with `updraft-orient-products`";
+  }
+  return success();
+}
+
 struct SchedulePass : impl::SchedulePassBase<SchedulePass> {
   void runOnOperation() override {
     if (failed(numberSharedReductions(getOperation()))) {
@@ -399,7 +418,7 @@ struct SchedulePass : impl::SchedulePassBase<SchedulePass> {
     dropUnneededReductions(getOperation());
     OpBuilder builder(&getContext());
     for (RuleOp rule : formsIn<RuleOp>(getOperation())) {
-      if (failed(checkExpanded(rule)))
+      if (failed(checkExpanded(rule)) || failed(checkOriented(rule)))
         return signalPassFailure();
       mergeInterimValues(rule);
       Scheduler scheduler(rule, builder);

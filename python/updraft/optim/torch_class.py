@@ -22,7 +22,10 @@ class _Signature:
     def __get__(self, instance: Any, owner: type) -> inspect.Signature:
         if owner.__init__ is not TorchClass.__init__:  # type: ignore[misc]
             raise AttributeError(f"`{owner.__name__}` has a constructor of its own")
-        signature = inspect.signature(counterpart(owner))
+        try:
+            signature = inspect.signature(counterpart(owner))
+        except TypeError as error:  # a base class, which `help` looks at too
+            raise AttributeError(str(error)) from None
         parameters = [*signature.parameters.values(), *choices("torch")]
         return signature.replace(parameters=parameters)
 
