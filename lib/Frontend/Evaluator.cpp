@@ -7,6 +7,7 @@
 #include "Requirements.h"
 
 #include "Updraft/IR/UpdraftOps.h"
+#include "mlir/IR/Matchers.h"
 #include "updraft/Frontend/Numerics.h"
 
 #include <fmt/format.h>
@@ -287,6 +288,15 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
   Extent extent = Extent::model;
   for (const Value &argument : arguments)
     extent = join(extent, argument.extent);
+  // The products are in f64, which scalars don't have in sweeps.
+  if (function.kind == RuleFunctionKind::Reduce && function.arity == 2)
+    for (auto [operand, argument] : llvm::zip(expr.operands, arguments))
+      if (isWithin(argument.extent, Extent::tensor) && argument.ir &&
+          !mlir::matchPattern(argument.ir, mlir::m_Constant())) {
+        diagnostics.report(DiagnosticKind::ReductionOperand, operand->range, function.name,
+                           describe(Type{Kind::Number, argument.extent}));
+        return Value();
+      }
   // Chosen rows have no values of their own to which batches of them could be reduced first.
   if (canReduce(extent, function.over) &&
       !(extent == Extent::chosen_by_chosen && function.over == Extent::batch &&

@@ -10,24 +10,26 @@
 using namespace updraft::runtime;
 
 /// Runs consecutive calls for all tensors of the window. Threads share the matrices, unless they
-/// have windows of their own.
+/// have windows of their own. Allocates nothing, because a thread of the pool must not throw.
 void PlanRun::runCalls(const Walk &walk, size_t end) const {
-  struct Job {
-    const CallInterface *call;
-    size_t position;
-    int64_t batch;
+  auto forMatrices = [&](auto visit) {
+    for (size_t position = walk.tensors.begin; position < walk.tensors.end; ++position)
+      for (size_t stage = walk.stage; stage < end; ++stage)
+        if (isNeeded(position, plan.sequence[stage].condition))
+          for (int64_t batch = 0; batch < shapes[position].batches; ++batch)
+            visit(plan.calls[plan.sequence[stage].index], position, batch);
   };
-  std::vector<Job> jobs;
-  for (size_t position = walk.tensors.begin; position < walk.tensors.end; ++position)
-    for (size_t stage = walk.stage; stage < end; ++stage)
-      if (isNeeded(position, plan.sequence[stage].condition))
-        for (int64_t batch = 0; batch < shapes[position].batches; ++batch)
-          jobs.push_back({&plan.calls[plan.sequence[stage].index], position, batch});
-  const size_t parts = walk.isOwn ? 1 : std::min(sharedThreads, jobs.size());
+  size_t count = 0;
+  forMatrices([&](const CallInterface &, size_t, int64_t) { ++count; });
+  const size_t parts = walk.isOwn ? 1 : std::min(sharedThreads, count);
   forParts(walk.step.pool, parts, 1, [&](size_t firstPart, size_t lastPart) {
-    for (size_t part = firstPart; part < lastPart; ++part)
-      for (size_t i = part; i < jobs.size(); i += parts)
-        runCall(*jobs[i].call, jobs[i].position, jobs[i].batch, walk.memory->workspace(part));
+    for (size_t part = firstPart; part < lastPart; ++part) {
+      size_t number = 0;
+      forMatrices([&](const CallInterface &call, size_t position, int64_t batch) {
+        if (number++ % parts == part)
+          runCall(call, position, batch, walk.memory->workspace(part));
+      });
+    }
   });
 }
 

@@ -36,6 +36,9 @@ PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
   for (const StageInterface &stage : plan.sequence)
     if (stage.isSweep())
       sweepConditions[stage.index] = stage.condition;
+  for (size_t stage = 0; stage < plan.sequence.size(); ++stage)
+    callsEnds.push_back(
+        plan.sequence[stage].kind == StageInterface::Kind::Call ? plan.callsEndFrom(stage) : stage);
   // `create` has reported a missing library.
   if (plan.needsLapack())
     static_cast<void>(Lapack::load(lapack));

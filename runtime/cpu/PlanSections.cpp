@@ -102,7 +102,7 @@ void PlanRun::runStages(Walk walk, size_t end) {
       continue;
     }
     if (stage.kind == StageInterface::Kind::Call) {
-      const size_t callsEnd = plan.callsEndFrom(walk.stage);
+      const size_t callsEnd = callsEnds[walk.stage];
       runCalls(walk, callsEnd);
       walk.stage = callsEnd;
       continue;
