@@ -118,6 +118,29 @@ def test_routed_fully_sharded(in_processes):
     in_processes(routed_fully_sharded)
 
 
+def logits_fully_sharded(folder):
+    """Every rank records the same logits, and clips its part of the rows."""
+    model, plain = sharded(), network()
+    optimizers = [optim.MuonClip([each[0].weight], lr=0.1) for each in (model, plain)]
+    generator = torch.Generator().manual_seed(1)
+    before = plain[0].weight.detach().clone()
+    for _ in range(3):
+        model(torch.randn(4, 6, generator=generator)).square().mean().backward()
+        plain[0].weight.grad = model[0].weight.grad.full_tensor()
+        for optimizer, each in zip(optimizers, (model, plain), strict=True):
+            optimizer.record_max_logits(each[0].weight, [400.0, 1.0])
+            optimizer.step()
+        model.zero_grad()
+    assert torch.equal(model[0].weight.full_tensor(), plain[0].weight)
+    rows = len(before) // 2
+    ratios = plain[0].weight.detach().norm(dim=1) / before.norm(dim=1)
+    assert ratios[:rows].max() < 0.5 < ratios[rows:].min()
+
+
+def test_logits_fully_sharded(in_processes):
+    in_processes(logits_fully_sharded)
+
+
 def saves(folder, make):
     model = sharded()
     optimizer = make(model)

@@ -35,7 +35,7 @@ def _whole(tensor: Any) -> torch.Tensor:
     return whole.clone() if whole.data_ptr() == local_part(tensor).data_ptr() else whole
 
 
-def _part_of(whole: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+def part_of(whole: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """Returns this rank's part of a tensor that all ranks have, for the placements of `like`."""
     everywhere = _replicated(whole, like)
     return local_part(everywhere.redistribute(placements=like.placements))  # type: ignore[attr-defined]
@@ -153,7 +153,7 @@ class GatheredPart:
         bucket = self._bucket(whole, number, own)
         bucket.accept(self.group, self.factor)
         step(bucket, own)
-        local_part(param).copy_(_part_of(whole, param))
+        local_part(param).copy_(part_of(whole, param))
         torch.autograd.graph.increment_version(param)
         made = {}
         for name, value in own.of_param(whole).items():
@@ -170,7 +170,7 @@ class GatheredPart:
         if name == "step" or value.dim() == 0:
             return None if value is old else value
         is_element = name in self._element_states
-        part = _part_of(value, param) if is_element else value
+        part = part_of(value, param) if is_element else value
         if old is not None and is_distributed(old) and local_part(old).shape == part.shape:
             local_part(old).copy_(part)
             return None

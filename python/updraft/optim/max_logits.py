@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 
 from ..errors import InvalidArgumentError
+from .gathered_part import part_of
+from .stand_ins import is_distributed, local_part
 
 #: The state over rows, of rules with QK-clip.
 STATE = "max_logits"
@@ -38,5 +40,7 @@ def record(state: torch.Tensor, values: torch.Tensor | Sequence[float]) -> None:
     """Raises the state of each row to the logit of its head."""
     rows = state.numel()
     logits = require_logits(values, rows).to(state.device)
-    of_rows = logits.repeat_interleave(rows // len(logits)).view(state.shape)
-    state.copy_(torch.maximum(state, of_rows.to(state.dtype)))
+    of_rows = logits.repeat_interleave(rows // len(logits)).view(state.shape).to(state.dtype)
+    if is_distributed(state):
+        of_rows, state = part_of(of_rows, state), local_part(state)
+    state.copy_(torch.maximum(state, of_rows))
