@@ -147,6 +147,14 @@ SAME = [
         **MUON,
     ),
     compared(
+        "MuonClip",
+        {},
+        "muonclip",
+        {"accumulation": "sum", "nesterov": False, "adjust_lr_fn": "match_rms_adamw"},
+        DECAY | {"momentum": 0.9},
+        **MUON,
+    ),
+    compared(
         "NorMuon",
         THEIR_NORMUON | {"use_adjusted_lr": True},
         "normuon",
