@@ -227,10 +227,6 @@ void updraft::mergeInterimValues(RuleOp rule) {
     ;
 }
 
-bool updraft::isInterim(const Store &store, NextOp next) {
-  return !llvm::is_contained(next.getOperands(), store.next);
-}
-
 Disjunction updraft::changesWhen(const Store &store, ArrayRef<Store> stores,
                                  const Conditions &conditions) {
   auto isHeld = [&](Value value) {

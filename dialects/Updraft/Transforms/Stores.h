@@ -22,9 +22,6 @@ void mergeInterimValues(RuleOp rule);
 llvm::SmallVector<Store> chooseStores(RuleOp rule, const StageAnalysis &stages,
                                       const ExtentAnalysis &extents, const Conditions &conditions);
 
-/// Whether the state or parameter holds the value of the store only until its next value is known.
-bool isInterim(const Store &store, NextOp next);
-
 /// Returns a condition of the steps in which the store changes the parameter or state, after the
 /// earlier ones of `stores`.
 Disjunction changesWhen(const Store &store, llvm::ArrayRef<Store> stores,

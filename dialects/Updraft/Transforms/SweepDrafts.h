@@ -1,8 +1,8 @@
 //===- SweepDrafts.h - The sweeps of a plan -----------------------------------------*- C++ -*-===//
 // Decides what each sweep over data computes, before any sweep is created.
 
-#ifndef UPDRAFT_TRANSFORMS_PASSDRAFTS_H
-#define UPDRAFT_TRANSFORMS_PASSDRAFTS_H
+#ifndef UPDRAFT_TRANSFORMS_SWEEPDRAFTS_H
+#define UPDRAFT_TRANSFORMS_SWEEPDRAFTS_H
 
 #include "Updraft/Transforms/Slice.h"
 #include "Updraft/Transforms/Stages.h"
@@ -31,4 +31,4 @@ std::vector<SweepDraft> draftSweeps(RuleOp rule, const ExtentAnalysis &extents,
 
 } // namespace updraft
 
-#endif // UPDRAFT_TRANSFORMS_PASSDRAFTS_H
+#endif // UPDRAFT_TRANSFORMS_SWEEPDRAFTS_H
