@@ -15,8 +15,8 @@ NB_MODULE(_updraft, module) {
   // The program may keep objects until the interpreter exits. Don't print warnings about that.
   nanobind::set_leak_warnings(false);
   updraft::python::awaitThreadsAtExit();
-  // Allocates the thread-local data of this thread now. Later, and without memory for it, the loader
-  // would end the process.
+  // Allocates the thread-local data of this thread now. Later, and without memory for it, the
+  // loader would end the process.
   upd_last_error();
   module.def("version", [] { return upd_version(); });
   module.def("environment", &updraft::python::environment);
