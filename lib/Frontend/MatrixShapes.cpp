@@ -36,7 +36,8 @@ bool updraft::checkMatrix(DiagnosticEngine &diagnostics, const Expr &operand, St
   return false;
 }
 
-/// How matrices that have no product get one. Empty if transposing or exchanging them doesn't help.
+/// Says how to transpose or exchange two matrices so that they have a product. Empty if neither
+/// helps.
 static StringRef productHint(Extent left, Extent right) {
   const bool byLeft = haveProduct(transposed(left), right),
              byRight = haveProduct(left, transposed(right));

@@ -137,6 +137,15 @@ def test_bf16_products(name, emulated):
         assert (there.cpu() - here).norm() <= 0.1 * (here - first).norm()
 
 
+def step_unless(pair, found):
+    """Steps both with new gradients, as `GradScaler` does: not if an infinity was found."""
+    pair.set_gradients()
+    for optimizer in (pair.on_cpu, pair.on_device):
+        optimizer.found_inf = torch.tensor(found)
+        optimizer.step()
+        del optimizer.found_inf
+
+
 @pytest.mark.parametrize("name", ["SOAP", "Shampoo", "KLShampoo"])
 def test_functions_of_matrices(name, emulated):
     """Steps with a refresh and without, and a skipped one."""
@@ -146,11 +155,7 @@ def test_functions_of_matrices(name, emulated):
 
     pair = Pair(emulated, make, [*SHAPES, (40, 3), (3, 40), (9, 9)])
     for found in (0.0, 0.0, 1.0, 0.0):
-        pair.set_gradients()
-        for optimizer in (pair.on_cpu, pair.on_device):
-            optimizer.found_inf = torch.tensor(found)
-            optimizer.step()
-            del optimizer.found_inf
+        step_unless(pair, found)
     pair.check()
     for _ in range(3):
         pair.step()
@@ -282,11 +287,7 @@ def test_a_count_without_states_and_a_step_that_is_skipped(emulated):
         for param in params:
             optimizer.state[param] = {"step": torch.tensor(5.0)}
     for found in (1.0, 0.0, 0.0):
-        pair.set_gradients()
-        for optimizer in (pair.on_cpu, pair.on_device):
-            optimizer.found_inf = torch.tensor(found)
-            optimizer.step()
-            del optimizer.found_inf
+        step_unless(pair, found)
         pair.on_device.state_dict()
     pair.check()
 
@@ -369,11 +370,7 @@ def test_both_devices_in_one_optimizer(emulated):
     for param in pair.there[::2]:
         param.data = param.data.cpu()
     for found in (0.0, 1.0, 0.0):
-        pair.set_gradients()
-        for optimizer in (pair.on_cpu, pair.on_device):
-            optimizer.found_inf = torch.tensor(found)
-            optimizer.step()
-            del optimizer.found_inf
+        step_unless(pair, found)
         pair.check()
 
 

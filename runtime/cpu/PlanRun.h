@@ -167,7 +167,7 @@ private:
   std::vector<std::vector<ScalarReduction>> scalarReductions; // of each sweep
   std::vector<uint32_t> groupReductions; // numbers of those over groups, among all
   std::vector<uint32_t> sweepConditions; // as StageInterface::condition
-  std::vector<size_t> callsEnds;         // for a call: the end of those that run at once
+  std::vector<size_t> callsEnds;         // by stage: a call runs at once with those before this one
   const Lapack *lapack = nullptr;        // null if no call needs it
 
   std::vector<Tensor> list;

@@ -33,7 +33,7 @@ def translated(state_dict: dict[str, Any], groups: Sequence[Group]) -> dict[str,
         groups: the parameter groups that load it.
 
     Raises:
-        InvalidArgumentError: the rule has no such state.
+        InvalidArgumentError: a parameter was saved with bases that the rule doesn't have.
     """
     states = dict(state_dict["state"])
     made = []
