@@ -7,6 +7,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <set>
+
 using namespace mlir;
 
 namespace updraft {
@@ -72,11 +74,11 @@ private:
   }
 
   void insert(Value stream) {
-    SmallVector<unsigned> &unused = unusedOfType[stream.getType()];
+    std::set<unsigned> &unused = unusedOfType[stream.getType()];
     if (!isMatrix(stream) || unused.empty())
       interface.streamIndex.insert({stream, count++});
     else
-      interface.streamIndex.insert({stream, unused.pop_back_val()});
+      interface.streamIndex.insert({stream, unused.extract(unused.begin()).value()});
   }
 
   void release(Operation *reader) {
@@ -87,13 +89,15 @@ private:
         continue;
       if (llvm::none_of(operand.getUsers(),
                         [&](Operation *user) { return reader->isBeforeInBlock(user); }))
-        unusedOfType[operand.getType()].push_back(interface.streamIndex.lookup(operand));
+        unusedOfType[operand.getType()].insert(interface.streamIndex.lookup(operand));
     }
   }
 
   PlanInterface &interface;
   unsigned count;
-  llvm::DenseMap<Type, SmallVector<unsigned>> unusedOfType;
+  /// The lowest is taken first, so that each iteration of a loop uses the same ones in the same
+  /// way.
+  llvm::DenseMap<Type, std::set<unsigned>> unusedOfType;
 };
 
 } // namespace

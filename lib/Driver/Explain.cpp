@@ -212,6 +212,8 @@ void explainMatrices(PlanOp plan, llvm::raw_ostream &os) {
                         "stepped\n",
                         down, along, numbers.size(), typeName(stream.getStorage()));
   }
+  if (matrices.size() > 1)
+    os << "temporaries of different shapes use the same memory if no stage needs both\n";
 }
 
 /// Prints the states that aren't among the bytes per element.

@@ -50,19 +50,6 @@ size_t updraft::runtime::workspaceOf(const PlanInterface &plan, const TensorShap
   return StateArena::aligned(bytes);
 }
 
-size_t MatrixMemory::bytesOf(uint32_t stream, const TensorShape &shape) const {
-  const auto [kind, dtype, over, state, scales] = plan.streams[stream];
-  const size_t bytes = static_cast<size_t>(shape.count(over)) * sizeOf(dtype);
-  return StateArena::aligned(bytes);
-}
-
-size_t MatrixMemory::bytesOf(const TensorShape &shape) const {
-  size_t bytes = 0;
-  for (const uint32_t stream : streams)
-    bytes += bytesOf(stream, shape);
-  return bytes;
-}
-
 static void grow(StateArena &arena, size_t bytes, const char *purpose) {
   if (bytes <= arena.size())
     return;

@@ -32,23 +32,13 @@ size_t workspaceOf(const PlanInterface &plan, const TensorShape &tensor);
 /// the workspace of calls.
 class MatrixMemory {
 public:
-  /// `streams` are the temporaries of the plan over matrices.
-  MatrixMemory(const PlanInterface &plan, const std::vector<uint32_t> &streams)
-      : plan(plan), streams(streams) {}
+  explicit MatrixMemory(const PlanInterface &plan) : plan(plan) {}
 
-  /// Returns the bytes of the matrices of one tensor.
-  size_t bytesOf(const TensorShape &shape) const;
   /// Makes room for the matrices of a tensor of `bytes`, and for `threads` that each need
   /// `workspace` bytes for calls. Throws OutOfMemory.
   void reserve(size_t bytes, size_t workspace, size_t threads);
-  /// Calls set(stream, address) for each of the matrices of a tensor.
-  template <typename Set> void place(const TensorShape &shape, Set set) const {
-    char *next = matrices.data();
-    for (const uint32_t stream : streams) {
-      set(stream, next);
-      next += bytesOf(stream, shape);
-    }
-  }
+  /// The memory for the matrices, at the offsets of a MatrixLayout.
+  char *data() const { return matrices.data(); }
   /// The memory for the packed operands of a thread.
   void *operands(size_t thread) const { return packed.data() + thread * UPD_PRODUCT_WORKSPACE; }
 
@@ -56,10 +46,7 @@ public:
   void *workspace(size_t thread) const { return calls.data() + thread * workspaceBytes; }
 
 private:
-  size_t bytesOf(uint32_t stream, const TensorShape &shape) const;
-
   const PlanInterface &plan;
-  const std::vector<uint32_t> &streams;
   StateArena matrices, packed, calls;
   size_t workspaceBytes = 0; // of a thread
 };

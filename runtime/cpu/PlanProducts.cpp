@@ -109,53 +109,20 @@ int64_t PlanRun::operationsOf(const ProductInterface &product, size_t position) 
   return product.symmetric ? all / 2 : all;
 }
 
-/// Whether a matrix is made in one section and read in another, so that each tensor needs its own.
-bool PlanRun::matricesOutliveSections() const {
-  std::vector<size_t> madeIn(plan.streams.size()); // the end of a section
-  size_t end = 0;
-  for (size_t stage = 0; stage < plan.sequence.size(); ++stage) {
-    if (stage == end)
-      end = std::max(sectionEndFrom(stage), stage + 1);
-    auto outlives = [&](uint32_t stream) {
-      return plan.streams[stream].kind == StreamInterface::Kind::Temporary &&
-             isMatrix(plan.streams[stream].over) && madeIn[stream] != end;
-    };
-    const auto [kind, index, byTensor, condition] = plan.sequence[stage];
-    if (kind == StageInterface::Kind::Product) {
-      const ProductInterface &product = plan.products[index];
-      if (outlives(product.lhs) || outlives(product.rhs))
-        return true;
-      madeIn[product.result] = end;
-    } else if (kind == StageInterface::Kind::Call) {
-      const CallInterface &call = plan.calls[index];
-      if (std::any_of(call.operands.begin(), call.operands.end(), outlives))
-        return true;
-      madeIn[call.result] = end;
-    } else if (kind == StageInterface::Kind::Sweep) {
-      const SweepInterface &sweep = plan.sweeps[index];
-      if (std::any_of(sweep.reads.begin(), sweep.reads.end(), outlives))
-        return true;
-      for (const uint32_t stream : sweep.makes)
-        madeIn[stream] = end;
-    }
-  }
-  return false;
-}
-
 /// Makes the windows and the memory of the step. Throws OutOfMemory.
 void PlanRun::reserveMatrices(const upd_pool &pool) {
   if (!plan.hasWholeMatrices())
     return;
   windows.assign(SweepDomain::threadsFor(windows.cost(), pool));
   while (memories.size() < windows.threads() + 1)
-    memories.emplace_back(plan, matrices);
+    memories.emplace_back(plan);
   auto reserve = [&](size_t index, std::span<const TensorWindows::Window> ofMemory,
                      size_t threads) {
     size_t bytes = 0, workspace = 0;
     for (const TensorWindows::Window &window : ofMemory)
       for (size_t position = window.begin; position < window.end; ++position) {
         if (!hasOwnMatrices)
-          bytes = std::max(bytes, memories[index].bytesOf(shapes[position]));
+          bytes = std::max(bytes, matrixPlaces[position].bytes);
         workspace = std::max(workspace, workspaceOf(plan, shapes[position]));
       }
     if (!ofMemory.empty())
@@ -171,6 +138,7 @@ void PlanRun::placeMatrices(const Walk &walk) {
   if (hasOwnMatrices || !walk.memory)
     return;
   for (size_t position = walk.tensors.begin; position < walk.tensors.end; ++position)
-    walk.memory->place(shapes[position],
-                       [&](uint32_t index, void *data) { setStream(position, index, data); });
+    for (size_t i = 0; i < matrices.streams().size(); ++i)
+      setStream(position, matrices.streams()[i],
+                walk.memory->data() + matrixPlaces[position].offsets[i]);
 }

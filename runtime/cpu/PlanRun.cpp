@@ -14,7 +14,7 @@ PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
     : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
       functions(kernels->plans[planIndex]), streamCount(plan.streams.size()),
       windows(plan.hasWholeMatrices()), prologueRows(kernels, planIndex), temporaries(plan),
-      partials(plan.sweeps.size()) {
+      matrices(plan), partials(plan.sweeps.size()) {
   domains.emplace_back(SweepDomain::Key());
   for (const StreamInterface &stream : plan.streams)
     elementBytes += stream.over == Extent::Element ? static_cast<int64_t>(sizeOf(stream.dtype)) : 0;
@@ -42,10 +42,7 @@ PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
   // `create` has reported a missing library.
   if (plan.needsLapack())
     static_cast<void>(Lapack::load(lapack));
-  for (uint32_t i = plan.firstTemporary; i < streamCount; ++i)
-    if (isMatrix(plan.streams[i].over))
-      matrices.push_back(i);
-  hasOwnMatrices = !matrices.empty() && matricesOutliveSections();
+  hasOwnMatrices = matrices.outlivesSections([&](size_t stage) { return sectionEndFrom(stage); });
   if (!hasOwnMatrices)
     temporaries.leaveOutMatrices();
 }
@@ -85,6 +82,9 @@ void PlanRun::finish(const std::vector<int64_t> &groupSizes, uint64_t seed,
                      const std::vector<uint64_t> &numbers) {
   prologueRows.finish(groupSizes);
   temporaries.allocate(shapes);
+  matrixPlaces.clear();
+  for (const TensorShape &shape : shapes)
+    matrixPlaces.push_back(matrices.place(shape));
   for (uint32_t i = 0; i < plan.sweeps.size(); ++i)
     partials[i].resize(static_cast<size_t>(domainOf(SweepDomain::keyOf(plan.sweeps[i])).leaves()) *
                        scalarReductions[i].size());

@@ -13,6 +13,7 @@
 #include "runtime/cpu/TensorWindows.h"
 #include "runtime/matrix/Lapack.h"
 #include "runtime/optimizer/InitialValues.h"
+#include "runtime/optimizer/MatrixLayout.h"
 #include "runtime/optimizer/QuantBlocks.h"
 
 #include <array>
@@ -140,7 +141,6 @@ private:
   void fillElements(const Traversal &traversal, size_t position, int64_t begin, int64_t end) const;
   int64_t operationsOf(const ProductInterface &product, size_t position) const;
   int64_t operationsOf(const CallInterface &call, size_t position) const;
-  bool matricesOutliveSections() const;
   void reserveMatrices(const upd_pool &pool);
   void placeMatrices(const Walk &walk);
   const MatrixMemory *memoryOf(size_t index) const {
@@ -179,7 +179,8 @@ private:
   TensorWindows windows;
   PrologueRows prologueRows;
   PlanTemporaries temporaries;
-  std::vector<uint32_t> matrices;     // the temporaries over matrices
+  MatrixLayout matrices;
+  std::vector<MatrixLayout::Places> matrixPlaces; // of each tensor
   bool hasOwnMatrices = false;        // each tensor has memory for them, among `temporaries`
   std::vector<MatrixMemory> memories; // for shared windows, then for the windows of each thread
   size_t sharedThreads = 1;           // that the memory of shared windows is for

@@ -18,7 +18,7 @@ using updraft::runtime::SweepInterface;
 
 DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, size_t planIndex)
     : kernels(std::move(kernelsToUse)), number(planIndex),
-      plan(kernels->interface.plans[planIndex]) {
+      plan(kernels->interface.plans[planIndex]), matrices(plan) {
   bool usesSites = plan.usesRandom, hasOtherMatrices = false;
   isScales.resize(plan.streams.size());
   for (const StreamInterface &stream : plan.streams)
@@ -54,7 +54,8 @@ DevicePlan::DevicePlan(std::shared_ptr<const runtime::Kernels> kernelsToUse, siz
   }
   if (usesSites)
     siteCount = hasOtherMatrices ? SweepDomain::siteCountOf(plan) : 1;
-  hasOwnMatrices = matricesOutliveSections();
+  hasOwnMatrices =
+      matrices.outlivesSections([&](size_t stage) { return sectionEndFrom(stage, false); });
   // `create` has reported a missing library.
   if (plan.needsLapack())
     static_cast<void>(runtime::Lapack::load(lapack));

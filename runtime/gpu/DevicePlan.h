@@ -9,6 +9,7 @@
 #include "runtime/cpu/SweepDomain.h"
 #include "runtime/gpu/DeviceArena.h"
 #include "runtime/kernels/EngineKernels.h"
+#include "runtime/optimizer/MatrixLayout.h"
 #include "runtime/optimizer/QuantBlocks.h"
 #include "runtime/optimizer/TensorShape.h"
 #include "updraft-c/gpu_kernel.h"
@@ -177,10 +178,9 @@ private:
   /// has changed.
   bool findAligned();
   upd_site *sitesOf(const DeviceArena &tables, const Domain &domain) const;
-  bool matricesOutliveSections() const;
   size_t sectionEndFrom(size_t stage, bool waits) const;
   size_t packedBytesOf(size_t index, size_t position) const;
-  size_t matrixBytesOf(size_t position) const;
+  size_t packedBytesOf(size_t position) const;
   void reserveMatrices(DeviceArena &scratch, size_t matrixBytes);
   void reservePackings(DeviceArena &scratch);
   void reserveProducts(DeviceArena &tables);
@@ -241,7 +241,8 @@ private:
   Table<char> rows;
   Table<double> scalarValues, nextScalarValues, reducedValues, groupParts;
   std::vector<Table<char>> temporaries; ///< of all tensors, one after another
-  bool hasOwnMatrices = false;          ///< of each tensor, because sections share them
+  runtime::MatrixLayout matrices;
+  bool hasOwnMatrices = false; ///< of each tensor, because sections share them
   std::vector<Window> windows;
   std::vector<Table<double>> columnBlocks;
   std::vector<Table<Product>> products;           ///< by product of the plan

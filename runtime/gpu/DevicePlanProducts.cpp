@@ -7,44 +7,10 @@
 #include <algorithm>
 
 using namespace updraft::gpu;
+using updraft::runtime::MatrixLayout;
 using updraft::runtime::ProductInterface;
 using updraft::runtime::sizeOf;
 using updraft::runtime::Status;
-using updraft::runtime::StreamInterface;
-using updraft::runtime::SweepInterface;
-
-/// Whether a matrix is made in one section and read in another, so that each tensor needs its own.
-bool DevicePlan::matricesOutliveSections() const {
-  std::vector<size_t> madeIn(plan.streams.size()); // the end of a section
-  size_t end = 0;
-  for (size_t i = 0; i < plan.sequence.size(); ++i) {
-    if (i == end)
-      end = sectionEndFrom(i, false);
-    auto outlives = [&](uint32_t stream) {
-      return stream >= plan.firstTemporary && runtime::isMatrix(plan.streams[stream].over) &&
-             madeIn[stream] != end;
-    };
-    const runtime::StageInterface &stage = plan.sequence[i];
-    if (stage.kind == runtime::StageInterface::Kind::Product) {
-      const runtime::ProductInterface &product = plan.products[stage.index];
-      if (outlives(product.lhs) || outlives(product.rhs))
-        return true;
-      madeIn[product.result] = end;
-    } else if (stage.kind == runtime::StageInterface::Kind::Call) {
-      const runtime::CallInterface &call = plan.calls[stage.index];
-      if (std::any_of(call.operands.begin(), call.operands.end(), outlives))
-        return true;
-      madeIn[call.result] = end;
-    } else if (stage.isSweep()) {
-      const SweepInterface &sweep = plan.sweeps[stage.index];
-      if (std::any_of(sweep.reads.begin(), sweep.reads.end(), outlives))
-        return true;
-      for (const uint32_t stream : sweep.makes)
-        madeIn[stream] = end;
-    }
-  }
-  return false;
-}
 
 /// How many operands of a product are packed: none unless it is in bf16, and one if a matrix is
 /// multiplied by its transpose, because both have the same lines.
@@ -68,47 +34,34 @@ size_t DevicePlan::packedBytesOf(size_t index, size_t position) const {
   return bytes <= elements * mostBytesOfElement ? static_cast<size_t>(bytes) : 0;
 }
 
-/// The bytes of a tensor's temporaries that are matrices, and of the largest packed operands.
-size_t DevicePlan::matrixBytesOf(size_t position) const {
-  const SteppedTensor &tensor = list[position];
-  if (tensor.byRows)
-    return 0;
-  size_t bytes = 0, packed = 0;
-  for (const StreamInterface &temporary : plan.temporaries())
-    if (runtime::isMatrix(temporary.over))
-      bytes += static_cast<size_t>(tensor.shape.count(temporary.over)) * sizeOf(temporary.dtype);
+/// The bytes of the largest packed operands of a product of one tensor.
+size_t DevicePlan::packedBytesOf(size_t position) const {
+  size_t bytes = 0;
   for (size_t index = 0; index < plan.products.size(); ++index)
-    packed = std::max(packed, packedBytesOf(index, position));
-  return bytes + packed;
+    bytes = std::max(bytes, packedBytesOf(index, position));
+  return bytes;
 }
 
 /// Divides the tensors into windows, whose matrices start at the same address.
 void DevicePlan::reserveMatrices(DeviceArena &scratch, size_t matrixBytes) {
   windows.clear();
+  const size_t start = scratch.position(), count = plan.temporaries().size();
   size_t bytes = 0;
   for (size_t position = 0; position < list.size(); ++position) {
-    const size_t own = matrixBytesOf(position);
+    const SteppedTensor &tensor = list[position];
+    const auto places = tensor.byRows ? MatrixLayout::Places() : matrices.place(tensor.shape);
+    const size_t own = places.bytes + (tensor.byRows ? 0 : packedBytesOf(position));
     if (windows.empty() || (!hasOwnMatrices && bytes != 0 && bytes + own > matrixBytes)) {
       windows.push_back({position, position});
+      scratch.moveTo(start);
       bytes = 0;
     }
     windows.back().end = position + 1;
     bytes += own;
-  }
-  const size_t count = plan.temporaries().size();
-  const size_t start = scratch.position();
-  for (const Window &window : windows) {
-    scratch.moveTo(start);
-    for (size_t position = window.begin; position < window.end; ++position)
-      for (size_t i = 0; i < count; ++i) {
-        const StreamInterface &temporary = plan.temporaries()[i];
-        const SteppedTensor &tensor = list[position];
-        if (runtime::isMatrix(temporary.over))
-          temporaries[position * count + i] = scratch.reserve<char>(
-              tensor.byRows ? 0
-                            : static_cast<size_t>(tensor.shape.count(temporary.over)) *
-                                  sizeOf(temporary.dtype));
-      }
+    const Table<char> all = scratch.reserve<char>(places.bytes);
+    for (size_t i = 0; i < places.offsets.size(); ++i)
+      temporaries[position * count + matrices.streams()[i] - plan.firstTemporary].offset =
+          all.offset + places.offsets[i];
   }
   scratch.moveToEnd();
 }

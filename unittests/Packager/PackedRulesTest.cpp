@@ -1,5 +1,6 @@
 //===- PackedRulesTest.cpp - Every shipped rule in a package ----------------------------------===//
 
+#include "runtime/optimizer/MatrixLayout.h"
 #include "runtime/package/Machine.h"
 #include "runtime/package/PackagedRule.h"
 #include "runtime/package/SampleCheck.h"
@@ -76,6 +77,30 @@ TEST_P(PackedRules, ComputeTheBitsOfTheirSamples) {
     ++ran;
   }
   EXPECT_GE(ran, 4u);
+}
+
+// Rules with states of square matrices work on both sides of a parameter at once, and need more.
+TEST_P(PackedRules, NeedMemoryForThreeMatricesAtATime) {
+  PackRequest request = requestFor(GetParam());
+  request.targets = {"x86-64-v3"};
+  auto bytes = packRule(request);
+  ASSERT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
+  const auto package = open(*bytes);
+  std::shared_ptr<const runtime::Kernels> kernels;
+  ASSERT_EQ(package::loadKernels(*package, package->images()[0], kernels).message(), "");
+  for (const runtime::PlanInterface &plan : kernels->interface.plans)
+    for (const auto &[rows, columns] : {std::pair{768, 768}, {768, 3072}, {3072, 768}}) {
+      if (!plan.isFor(runtime::TensorClass::Matrix, rows, columns) ||
+          std::any_of(plan.streams.begin(), plan.streams.end(), [](const auto &stream) {
+            return stream.kind == runtime::StreamInterface::Kind::State &&
+                   runtime::isSquare(stream.over);
+          }))
+        continue;
+      runtime::TensorShape shape{1, rows, columns};
+      shape.chosen = plan.chosenOf(rows, columns);
+      const size_t bytesOfParameter = static_cast<size_t>(shape.elements()) * sizeof(float);
+      EXPECT_LE(runtime::MatrixLayout(plan).place(shape).bytes, 3 * bytesOfParameter);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PackedRules, testing::ValuesIn(ruleFiles()),

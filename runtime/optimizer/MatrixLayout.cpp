@@ -1,0 +1,134 @@
+//===- MatrixLayout.cpp - Places of the matrices that a plan makes ----------------------------===//
+// Matrices of one type share a stream already, if the compiler can show that no stage needs both.
+// Whether a matrix fits into the memory of one of another shape depends on the tensor.
+
+#include "runtime/optimizer/MatrixLayout.h"
+
+#include "runtime/base/DType.h"
+#include "runtime/optimizer/StateArena.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace updraft::runtime;
+
+/// Returns for each stage of a plan the number of the stages that run at the same time: calls, and
+/// sweeps over the same unit, that follow each other.
+static std::vector<size_t> timesOf(const PlanInterface &plan) {
+  std::vector<size_t> times(plan.sequence.size());
+  auto runTogether = [&](const StageInterface &first, const StageInterface &second) {
+    if (first.kind != second.kind)
+      return false;
+    return first.kind == StageInterface::Kind::Call ||
+           (first.isSweep() && plan.sweeps[first.index].over == plan.sweeps[second.index].over);
+  };
+  for (size_t stage = 1; stage < times.size(); ++stage)
+    times[stage] = times[stage - 1] + !runTogether(plan.sequence[stage - 1], plan.sequence[stage]);
+  return times;
+}
+
+MatrixLayout::MatrixLayout(const PlanInterface &planOfAll) : plan(planOfAll) {
+  for (uint32_t stream = plan.firstTemporary; stream < plan.streams.size(); ++stream)
+    if (isMatrix(plan.streams[stream].over))
+      matrices.push_back(stream);
+  if (matrices.empty())
+    return;
+  lifetimes.resize(matrices.size());
+  for (size_t stage = 0; stage < plan.sequence.size(); ++stage) {
+    const auto [kind, index, byTensor, condition] = plan.sequence[stage];
+    if (kind == StageInterface::Kind::Product) {
+      const ProductInterface &product = plan.products[index];
+      addRead(product.lhs, stage);
+      addRead(product.rhs, stage);
+      addMade(product.result, stage);
+    } else if (kind == StageInterface::Kind::Call) {
+      for (const uint32_t operand : plan.calls[index].operands)
+        addRead(operand, stage);
+      addMade(plan.calls[index].result, stage);
+    } else if (kind == StageInterface::Kind::Sweep) {
+      for (const uint32_t stream : plan.sweeps[index].reads)
+        addRead(stream, stage);
+      for (const uint32_t stream : plan.sweeps[index].makes)
+        addMade(stream, stage);
+    }
+  }
+  const std::vector<size_t> times = timesOf(plan);
+  auto overlap = [&](const std::vector<Lifetime> &first, const std::vector<Lifetime> &second) {
+    return std::any_of(first.begin(), first.end(), [&](const Lifetime &a) {
+      return std::any_of(second.begin(), second.end(), [&](const Lifetime &b) {
+        return times[a.made] <= times[b.read] && times[b.made] <= times[a.read];
+      });
+    });
+  };
+  for (const std::vector<Lifetime> &first : lifetimes) {
+    std::vector<char> &row = overlaps.emplace_back();
+    for (const std::vector<Lifetime> &second : lifetimes)
+      row.push_back(overlap(first, second));
+  }
+}
+
+void MatrixLayout::addMade(uint32_t stream, size_t stage) {
+  const auto found = std::lower_bound(matrices.begin(), matrices.end(), stream);
+  if (found != matrices.end() && *found == stream)
+    lifetimes[static_cast<size_t>(found - matrices.begin())].push_back({stage, stage});
+}
+
+void MatrixLayout::addRead(uint32_t stream, size_t stage) {
+  const auto found = std::lower_bound(matrices.begin(), matrices.end(), stream);
+  if (found == matrices.end() || *found != stream)
+    return;
+  std::vector<Lifetime> &ofMatrix = lifetimes[static_cast<size_t>(found - matrices.begin())];
+  if (ofMatrix.empty()) // a rule that isn't from the compiler
+    ofMatrix.push_back({0, 0});
+  ofMatrix.back().read = stage;
+}
+
+bool MatrixLayout::isNeededAcross(size_t stage) const {
+  return std::any_of(lifetimes.begin(), lifetimes.end(), [&](const auto &ofMatrix) {
+    return std::any_of(ofMatrix.begin(), ofMatrix.end(), [&](const Lifetime &lifetime) {
+      return lifetime.made < stage && stage <= lifetime.read;
+    });
+  });
+}
+
+bool MatrixLayout::outlivesSections(const std::function<size_t(size_t)> &sectionEnd) const {
+  for (size_t stage = 0; stage < plan.sequence.size();) {
+    if (isNeededAcross(stage))
+      return true;
+    stage = std::max(sectionEnd(stage), stage + 1);
+  }
+  return false;
+}
+
+size_t MatrixLayout::bytesOf(size_t matrix, const TensorShape &shape) const {
+  const StreamInterface &stream = plan.streams[matrices[matrix]];
+  return StateArena::aligned(static_cast<size_t>(shape.count(stream.over)) * sizeOf(stream.dtype));
+}
+
+// The largest come first, each at the lowest offset where it overlaps none that it must not.
+MatrixLayout::Places MatrixLayout::place(const TensorShape &shape) const {
+  std::vector<size_t> order(matrices.size()), bytes(matrices.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  for (const size_t matrix : order)
+    bytes[matrix] = bytesOf(matrix, shape);
+  std::sort(order.begin(), order.end(), [&](size_t first, size_t second) {
+    return bytes[first] != bytes[second] ? bytes[first] > bytes[second] : first < second;
+  });
+  Places places{0, std::vector<size_t>(matrices.size())};
+  for (auto next = order.begin(); next != order.end(); ++next) {
+    const size_t matrix = *next;
+    size_t &offset = places.offsets[matrix];
+    auto isInTheWay = [&](size_t other) {
+      return overlaps[matrix][other] && offset < places.offsets[other] + bytes[other] &&
+             places.offsets[other] < offset + bytes[matrix];
+    };
+    for (;;) {
+      const auto other = std::find_if(order.begin(), next, isInTheWay);
+      if (other == next)
+        break;
+      offset = places.offsets[*other] + bytes[*other];
+    }
+    places.bytes = std::max(places.bytes, offset + bytes[matrix]);
+  }
+  return places;
+}

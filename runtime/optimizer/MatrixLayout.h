@@ -1,0 +1,53 @@
+//===- MatrixLayout.h - Places of the matrices that a plan makes --------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_OPTIMIZER_MATRIXLAYOUT_H
+#define UPDRAFT_RUNTIME_OPTIMIZER_MATRIXLAYOUT_H
+
+#include "runtime/base/PlanInterface.h"
+#include "runtime/optimizer/TensorShape.h"
+
+#include <functional>
+#include <vector>
+
+namespace updraft::runtime {
+
+/// The matrices that a plan makes between its stages, and from which stage to which each is needed.
+/// Depends on the plan alone.
+class MatrixLayout {
+public:
+  explicit MatrixLayout(const PlanInterface &plan);
+
+  /// The streams of the matrices.
+  const std::vector<uint32_t> &streams() const { return matrices; }
+  /// Whether a matrix is made in one section and read in another one. sectionEnd(stage) is the end
+  /// of the section that begins with `stage`.
+  bool outlivesSections(const std::function<size_t(size_t)> &sectionEnd) const;
+
+  /// Where the matrices of one tensor are in a block of memory.
+  struct Places {
+    size_t bytes = 0;            ///< of the block
+    std::vector<size_t> offsets; ///< in bytes, in the order of `streams`
+  };
+  /// Places matrices such that those that are needed at the same time don't overlap.
+  Places place(const TensorShape &shape) const;
+
+private:
+  /// The stages from the one that makes a value to the last one that reads it.
+  struct Lifetime {
+    size_t made, read;
+  };
+
+  bool isNeededAcross(size_t stage) const;
+  void addMade(uint32_t stream, size_t stage);
+  void addRead(uint32_t stream, size_t stage);
+  size_t bytesOf(size_t matrix, const TensorShape &shape) const;
+
+  const PlanInterface &plan;
+  std::vector<uint32_t> matrices;
+  std::vector<std::vector<Lifetime>> lifetimes; // of the values in each matrix, in order
+  std::vector<std::vector<char>> overlaps;      // by two matrices: both are needed at one time
+};
+
+} // namespace updraft::runtime
+
+#endif // UPDRAFT_RUNTIME_OPTIMIZER_MATRIXLAYOUT_H
