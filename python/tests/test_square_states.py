@@ -273,3 +273,22 @@ def test_an_extent_of_three_parts():
 
     with pytest.raises(updraft.CompileError, match="an extent has 3 parts; give one name or two"):
         updraft.compile(three)
+
+
+def test_warns_of_large_squares():
+    """Optimizers are often given all parameters of a model, embeddings included."""
+    params = [torch.nn.Parameter(torch.empty(10_001, 2)), torch.nn.Parameter(torch.ones(8, 3))]
+    with pytest.warns(UserWarning) as warned:
+        updraft.optim.SOAP(params)
+    (text,) = [str(warning.message) for warning in warned]
+    assert text == (
+        "the rule `SOAP` keeps square matrices with 2e+08 elements for a parameter of shape "
+        "(10001, 2); step it with another rule, as `updraft.optim.for_model` does with embeddings"
+    )
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.filterwarnings("error")
+def test_rules_without_squares_take_large_parameters():
+    updraft.optim.AdamW([torch.nn.Parameter(torch.empty(10_001, 2))])
+    updraft.optim.SOAP([torch.nn.Parameter(torch.empty(10_000, 2)), torch.empty(10_001)])

@@ -1,5 +1,8 @@
 """How a rule uses its parameters, from the description beside its code."""
 
+import math
+from collections.abc import Sequence
+
 from ..compiled_rule import CompiledRule
 
 
@@ -24,7 +27,16 @@ class RuleInterface:
         self.group_states = {name for name, over in extents.items() if over == "group"}
         squares = ("rows_by_rows", "columns_by_columns")
         self.square_states = {name for name, over in extents.items() if over in squares}
+        self._squares = [extents[name] for name in self.square_states]
         self.by_rows = compiled.uses_rows
         self.in_order = self.by_rows or len(rule.stored_states) > len(rule.states)
         self.reduces = self.by_rows or compiled.depends_on != "element"
         self.by_group = compiled.depends_on == "group"
+
+    def square_elements(self, shape: Sequence[int]) -> int:
+        """The number of elements in the square matrices of a parameter."""
+        if len(shape) < 2:
+            return 0
+        *batches, rows, columns = shape
+        sides = (rows if over == "rows_by_rows" else columns for over in self._squares)
+        return math.prod(batches) * sum(side * side for side in sides)

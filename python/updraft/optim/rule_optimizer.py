@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from ..caller_warnings import warn_caller
 from ..compiled_rule import CompiledRule
@@ -26,7 +27,25 @@ from .correspondence import (
     specialize,
 )
 from .matrix_views import ENTRIES, require_matrices
+from .rule_interface import RuleInterface
 from .rule_options import RuleOptions
+
+#: Rows or columns of a parameter, as many as a layer with square matrices usually has at most.
+_USUAL_SIDE = 10_000
+
+
+def _warn_of_large_squares(rule: CompiledRule, params: Iterable[torch.Tensor]) -> None:
+    """Warns of a parameter whose square matrices are much larger than itself."""
+    interface = RuleInterface(rule)
+    for param in params:
+        if is_lazy(param) or param.dim() < 2 or max(param.shape[-2:]) <= _USUAL_SIDE:
+            continue
+        if elements := interface.square_elements(param.shape):
+            warn_caller(
+                f"the rule `{rule.name}` keeps square matrices with {elements:.3g} elements for a "
+                f"parameter of shape {tuple(param.shape)}; step it with another rule, as "
+                "`updraft.optim.for_model` does with embeddings"
+            )
 
 
 class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
@@ -80,6 +99,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
             rules = rules or [self._rule_of(group, hypers)]
             for rule in rules:
                 require_allowed(rule, hypers)
+            _warn_of_large_squares(rules[0], group["params"])
 
     def _rule_of(self, group: Group, hypers: Mapping[str, float]) -> CompiledRule:
         """Returns the rule, compiled for the flags of a group and for f32 parameters."""
