@@ -68,6 +68,30 @@ std::string describe(Value stream) {
   return ("value per " + stringifyExtent(overOf(stream))).str() + storage;
 }
 
+struct Sides {
+  llvm::StringRef down, along; // each "rows" or "columns" of the parameter, or "chosen" ones
+};
+
+Sides sidesOf(Extent matrix) {
+  auto down = [](Extent extent) {
+    return hasChosenDown(extent) ? "chosen" : isWithin(Extent::row, extent) ? "rows" : "columns";
+  };
+  return {down(matrix), down(transposed(matrix))};
+}
+
+/// The unit of a sweep: "row", or "element" for matrices.
+llvm::StringRef unitOf(Extent over) {
+  return isMatrixExtent(over) ? stringifyExtent(Extent::element) : stringifyExtent(over);
+}
+
+/// The same, with the shape of matrices that aren't the parameter's: "element of rows x rows".
+std::string describe(Extent over) {
+  if (!isMatrixExtent(over) || over == Extent::element)
+    return stringifyExtent(over).str();
+  auto [down, along] = sidesOf(over);
+  return (unitOf(over) + " of " + down + " x " + along).str();
+}
+
 void listStreams(llvm::StringRef what, ValueRange streams, Extent over, llvm::raw_ostream &os) {
   double bytes = 0;
   std::string list;
@@ -76,8 +100,7 @@ void listStreams(llvm::StringRef what, ValueRange streams, Extent over, llvm::ra
       bytes += bytesOf(stream);
     list += (list.empty() ? "" : ", ") + describe(stream);
   }
-  os << llvm::formatv("  {0,-7} {1,3} B/{2}  {3}\n", what, bytesText(bytes), stringifyExtent(over),
-                      list);
+  os << llvm::formatv("  {0,-7} {1,3} B/{2}  {3}\n", what, bytesText(bytes), unitOf(over), list);
 }
 
 /// Returns the end of the line that names a stage.
@@ -100,9 +123,8 @@ void explainSweep(SweepOp sweep, unsigned index, llvm::raw_ostream &os) {
     divisions += isa<arith::DivFOp>(op);
     roots += isa<math::SqrtOp>(op);
   }
-  llvm::StringRef over = stringifyExtent(sweep.getOver());
-  os << "sweep " << index << " over every " << over << describeCondition(sweep.getCondition())
-     << "\n";
+  os << "sweep " << index << " over every " << describe(sweep.getOver())
+     << describeCondition(sweep.getCondition()) << "\n";
   listStreams("reads", sweep.getReads(), sweep.getOver(), os);
   if (!sweep.getWrites().empty())
     listStreams("writes", sweep.getWrites(), sweep.getOver(), os);
@@ -115,19 +137,8 @@ void explainSweep(SweepOp sweep, unsigned index, llvm::raw_ostream &os) {
     os << llvm::formatv("  {0,-7} {1}\n", "reduces", list);
   }
   os << llvm::formatv("  {0,-7} {1,3} flop/{2} ({3} division{4}, {5} square root{6})\n", "does",
-                      flops, over, divisions, divisions == 1 ? "" : "s", roots,
+                      flops, unitOf(sweep.getOver()), divisions, divisions == 1 ? "" : "s", roots,
                       roots == 1 ? "" : "s");
-}
-
-struct Sides {
-  llvm::StringRef down, along; // each "rows" or "columns" of the parameter, or "chosen" ones
-};
-
-Sides sidesOf(Extent matrix) {
-  auto down = [](Extent extent) {
-    return hasChosenDown(extent) ? "chosen" : isWithin(Extent::row, extent) ? "rows" : "columns";
-  };
-  return {down(matrix), down(transposed(matrix))};
 }
 
 /// The sides of a factor of a product.
