@@ -163,3 +163,40 @@ updraft.rule @AnotherState compute f32 matrix {
   %m1 = arith.select %first, %m, %sum : f32
   updraft.next %p1, %m1, %m, %q : f32, f32, f32, f32
 }
+
+// -----
+
+// A state that gets its initial value in its first step holds it for a product, unless its next
+// value is known while something still reads the initial one.
+// CHECK-LABEL: updraft.plan @Initialized
+// CHECK:         updraft.sweep when(%{{.*}}) {{.*}}writes(%m : !updraft.stream<f32>) {
+// CHECK:         updraft.multiply %q, %m :
+// CHECK-LABEL: updraft.plan @StillRead
+// CHECK:         %[[K:.*]] = updraft.sweep {{.*}}writes(%m : !updraft.stream<f32>) -> !updraft.stream<f32>
+// CHECK:         updraft.multiply %q, %[[K]] :
+updraft.rule @Initialized compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %first = updraft.first
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %m = updraft.state "m" stored f32 initial %zero : f32
+  %q = updraft.state "q" over rows_by_rows stored f32 initial %zero : f32
+  %k = arith.select %first, %grad, %m : f32
+  %y = updraft.product %q, %k : f32
+  %p1 = arith.addf %param, %y : f32
+  %m1 = arith.addf %k, %y : f32
+  updraft.next %p1, %m1, %q : f32, f32, f32
+}
+updraft.rule @StillRead compute f32 matrix {
+  %zero = arith.constant 0.0 : f64
+  %first = updraft.first
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %m = updraft.state "m" stored f32 initial %zero : f32
+  %q = updraft.state "q" over rows_by_rows stored f32 initial %zero : f32
+  %k = arith.select %first, %grad, %m : f32
+  %y = updraft.product %q, %k : f32
+  %p1 = arith.addf %param, %y : f32
+  %m1 = arith.addf %k, %grad : f32
+  updraft.next %p1, %m1, %q : f32, f32, f32
+}

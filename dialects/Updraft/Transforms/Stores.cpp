@@ -99,6 +99,13 @@ SmallVector<std::pair<Value, Value>> changedMatrices(RuleOp rule, const ExtentAn
   return changed;
 }
 
+/// Whether the parameter or state `current` can hold the value in place of a temporary.
+bool canHold(Value current, Value value, const StageAnalysis &stages,
+             const ExtentAnalysis &extents) {
+  return stages.isKept(value) && !isRuleInput(value) && storageOf(current) == value.getType() &&
+         extents.of(value) == extents.of(current);
+}
+
 /// Returns the only kept value among which `next` chooses by flags and which the parameter or state
 /// `current` can hold. Null if there is none or several.
 Value interimValue(Value current, Value next, const StageAnalysis &stages,
@@ -107,11 +114,26 @@ Value interimValue(Value current, Value next, const StageAnalysis &stages,
   conditions.forBranches(
       next, [&](Value value) { return stages.isKept(value) || value == current; },
       [&](Value value, const Conjunction &) {
-        if (value != next && stages.isKept(value) && !isRuleInput(value) &&
-            storageOf(current) == value.getType() && extents.of(value) == extents.of(current))
+        if (value != next && canHold(current, value, stages, extents))
           found.insert(value);
       });
   return found.size() == 1 ? found.front() : Value();
+}
+
+/// Returns the first kept value that is `current` or another one, by flags, such as a state that is
+/// initialized in its first step. Null if there is none.
+Value initializedValue(Value current, Value next, const StageAnalysis &stages,
+                       const ExtentAnalysis &extents, const Conditions &conditions) {
+  for (unsigned stage = 0; stage <= stages.writing(); ++stage)
+    for (Value value : stages.keptOf(extents.of(current), stage)) {
+      bool isCurrent = false;
+      conditions.forBranches(
+          value, [&](Value branch) { return branch == current; },
+          [&](Value branch, const Conjunction &) { isCurrent |= branch == current; });
+      if (isCurrent && value != next && canHold(current, value, stages, extents))
+        return value;
+    }
+  return {};
 }
 
 /// Whether a later store of the same parameter or state overwrites the value before its last read,
@@ -139,6 +161,8 @@ void addInterimStores(SmallVector<Store> &stores, RuleOp rule, const StageAnalys
   const unsigned firstStage = next.getSkip() ? stages.of(next.getSkip()) : 0;
   for (auto [current, value] : changedMatrices(rule, extents)) {
     Value interim = interimValue(current, value, stages, extents, conditions);
+    if (!interim)
+      interim = initializedValue(current, value, stages, extents, conditions);
     if (!interim || stages.of(interim) < firstStage)
       continue;
     stores.push_back({current, interim, stages.of(interim)});
