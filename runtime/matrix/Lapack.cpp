@@ -25,6 +25,16 @@ void *open(const char *name) {
   return library;
 }
 
+/// Whether the library's integers have 64 bits. It then overwrites all of these numbers.
+bool hasWideIntegers(void *library) {
+  void (*version)(int64_t *major, int64_t *minor, int64_t *patch) = nullptr;
+  if (!find(library, "ilaver_", version))
+    return false;
+  int64_t major = -1, minor = -1, patch = -1;
+  version(&major, &minor, &patch);
+  return major >= 0;
+}
+
 struct Loaded {
   Lapack functions = {};
   Status status;
@@ -48,6 +58,12 @@ struct Loaded {
                     (reason ? reason : "no reason given") +
                     "); install it (Debian: libopenblas0-pthread), or set UPDRAFT_LAPACK to the "
                     "file of the library"};
+      return;
+    }
+    if (hasWideIntegers(library)) {
+      status = {UPD_UNSUPPORTED,
+                "the LAPACK library that was loaded has integers of 64 bits; set UPDRAFT_LAPACK to "
+                "the file of a library with integers of 32 bits"};
       return;
     }
     const char *missing = nullptr;
