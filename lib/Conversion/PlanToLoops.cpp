@@ -48,14 +48,13 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
       return;
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
     builder.setInsertionPoint(placeOf(named));
-    ProductTarget target{vectorBits, vectorRegisters, interleaveBits, maskRemainder,
-                         multipliesBF16};
+    ProductTarget target{vectorBits, vectorRegisters, interleaveBits, maskRemainder, dot};
     const auto tiles = ProductTiles::choose(named.getCompute(), target);
     buildProductFunctions(builder, unnamed(named.getLoc()), named.getSymName(), named.getCompute(),
                           tiles);
     if (hasBF16Products)
       buildBF16ProductFunctions(builder, unnamed(named.getLoc()), named.getSymName(),
-                                named.getCompute(), tiles, multipliesBF16 && vectorBits == 512);
+                                named.getCompute(), tiles, dot);
   }
 
   LogicalResult convert(PlanOp plan) {

@@ -14,6 +14,10 @@
 #include <algorithm>
 #include <vector>
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
 namespace updraft {
 namespace {
 
@@ -24,6 +28,8 @@ llvm::ArrayRef<CPUTarget> knownTargets() {
       {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "", 512, true},
       {"x86-64-v4+bf16", "x86_64-unknown-linux-gnu", "x86-64-v4", "+avx512bf16", 512, true, true},
       {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+fp-armv8,+neon", 128, false},
+      {"aarch64+bf16", "aarch64-unknown-linux-gnu", "generic", "+bf16,+fp-armv8,+neon", 128, false,
+       true},
       {"aarch64+sve128", "aarch64-unknown-linux-gnu", "generic", "+fp-armv8,+neon,+sve", 128,
        false},
       {"aarch64+sve256", "aarch64-unknown-linux-gnu", "generic", "+fp-armv8,+neon,+sve", 256,
@@ -45,7 +51,19 @@ void setVectorUnit(CPUTarget &target, const llvm::StringMap<bool> &features) {
     target.multipliesBF16 = features.lookup("avx512bf16");
   } else if (hasAll({"avx2", "fma", "f16c"})) {
     target.vectorBits = 256;
+  } else {
+    target.multipliesBF16 = features.lookup("bf16");
   }
+}
+
+/// Returns the features of the host. LLVM doesn't detect AArch64's BF16.
+llvm::StringMap<bool> hostFeatures() {
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+#if defined(__aarch64__) && defined(__linux__)
+  constexpr unsigned long bf16 = 1UL << 14; // HWCAP2_BF16
+  features["bf16"] = (getauxval(AT_HWCAP2) & bf16) != 0;
+#endif
+  return features;
 }
 
 } // namespace
@@ -56,7 +74,7 @@ static CPUTarget detectHost() {
   target.name = "host";
   target.triple = llvm::sys::getProcessTriple();
   target.cpu = llvm::sys::getHostCPUName().str();
-  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  llvm::StringMap<bool> features = hostFeatures();
   std::vector<std::string> list;
   for (const auto &feature : features)
     list.push_back((feature.second ? "+" : "-") + feature.first().str());

@@ -41,7 +41,7 @@ void buildLoopsPipeline(mlir::OpPassManager &manager, const CPUTarget &target) {
   const ProductTarget products = productTargetOf(target);
   options.vectorRegisters = products.vectorRegisters;
   options.interleaveBits = products.interleaveBits;
-  options.multipliesBF16 = products.multipliesBF16;
+  options.dot = products.dot;
   manager.addPass(createExpandMathPass());
   manager.addPass(createConvertPlanToLoopsPass(options));
   manager.addPass(createOutlineMathPass());
@@ -68,7 +68,8 @@ ProductTarget productTargetOf(const CPUTarget &target) {
   // Instructions of x86 interleave parts of 128 bits, those of SVE whole vectors.
   result.interleaveBits = isAArch64 ? target.vectorBits : 128;
   result.maskRemainder = target.maskRemainder;
-  result.multipliesBF16 = target.multipliesBF16;
+  if (target.multipliesBF16)
+    result.dot = isAArch64 ? DotInstruction::BFDOT : DotInstruction::VDPBF16PS;
   return result;
 }
 

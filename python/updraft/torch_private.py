@@ -44,8 +44,6 @@ NAMES = {
     # The matrix products of Muon, and the factor of its learning rate.
     "orthogonalized": "torch.optim._muon:_zeropower_via_newtonschulz",
     "adjusted_lr": "torch.optim._muon:_adjust_lr",
-    # Whether the CPU multiplies bf16 in vectors of 512 bits.
-    "cpu_multiplies_bf16": "torch.cpu:_is_avx512_bf16_supported",
     # Finds tensors in containers of any kind, with their places, for arguments of calls.
     "pytree": "torch.utils:_pytree",
     # Distributed-autograd contexts: the one of this thread, whether one is open, and their number.

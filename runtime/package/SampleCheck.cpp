@@ -196,7 +196,8 @@ Status SampleRun::run(SampleSize &compared) {
     if (Status status = step(number); !status.ok())
       return status;
   compared = {steps};
-  if (kernels->interface.hasBF16Products() && Machine::multipliesBF16(image.level)) {
+  if (kernels->interface.hasBF16Products() &&
+      Machine::multipliesBF16(image.architecture, image.level)) {
     compared.otherBits = "bf16 products";
     return {};
   }

@@ -61,8 +61,7 @@ std::string worker::packSource(const v1::Rule &rule) {
   }
   // Only bf16 products need instructions for bf16, so stores of other rules move to more
   // machines.
-  const package::Machine &machine = package::Machine::host();
-  request.targets = {(rule.numerics() == "fast" ? machine : machine.withoutBF16()).name()};
+  request.targets = {package::Machine::host().target(rule.numerics() == "fast").name()};
   auto packed = packRule(request);
   if (!packed) {
     const auto [status, message] = takeStatus(packed.takeError());

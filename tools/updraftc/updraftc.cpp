@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
   app.add_option(
       "--target", options.target,
       "CPU: host (default), x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4+bf16, aarch64,\n"
-      "aarch64+sve128, aarch64+sve256, aarch64+sve512; or GPU: nvptx:sm_80,\n"
+      "aarch64+bf16, aarch64+sve128, aarch64+sve256, aarch64+sve512; or GPU: nvptx:sm_80,\n"
       "nvptx:sm_90, nvptx:sm_100, or emulator, which runs a GPU's kernels on the CPU. With\n"
       "--emit=header, all CPUs of the program: x86-64-v2,x86-64-v3");
   app.add_option(

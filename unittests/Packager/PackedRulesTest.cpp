@@ -174,10 +174,11 @@ TEST(Packager, HasThePrologueThatTheHostNeedsForAGPU) {
   EXPECT_NE(row[1], -1);
 }
 
-// The loader takes an image by this length.
-TEST(Packager, RecordsTheLengthOfSVEVectors) {
+// The loader takes an image by this length, and by the bit for BF16.
+TEST(Packager, RecordsTheLengthOfSVEVectorsAndBF16) {
   PackRequest request = requestFor("adamw");
-  request.targets = {"aarch64", "aarch64+sve128", "aarch64+sve256", "aarch64+sve512"};
+  request.targets = {"aarch64", "aarch64+sve128", "aarch64+sve256", "aarch64+sve512",
+                     "aarch64+bf16"};
   auto bytes = packRule(request);
   ASSERT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
   const auto package = open(*bytes);
@@ -187,7 +188,7 @@ TEST(Packager, RecordsTheLengthOfSVEVectors) {
     EXPECT_EQ((package::Machine{image.architecture, image.level}.name()), image.target);
     lengths.push_back(image.level);
   }
-  EXPECT_EQ(lengths, (std::vector<uint32_t>{0, 128, 256, 512}));
+  EXPECT_EQ(lengths, (std::vector<uint32_t>{0, 128, 256, 512, 65536}));
 }
 
 TEST(Packager, RefusesTargetsThatItCannotPack) {

@@ -258,6 +258,50 @@ TEST(Machine, RunsCodeOfLowerLevels) {
   EXPECT_EQ((Machine{UPD_AARCH64, 0}.name()), "aarch64");
 }
 
+constexpr uint32_t armBF16 = 65536; // as in upd_architecture
+
+TEST(Machine, RunsCodeForBF16IfItHasTheInstructions) {
+  const Machine x86{UPD_X86_64, 5}, older{UPD_X86_64, 4};
+  EXPECT_EQ(x86.name(), "x86-64-v4+bf16");
+  EXPECT_TRUE(x86.runs(UPD_X86_64, 4));
+  EXPECT_FALSE(older.runs(UPD_X86_64, 5));
+  const Machine neon{UPD_AARCH64, armBF16}, both{UPD_AARCH64, armBF16 + 256};
+  EXPECT_EQ(neon.name(), "aarch64+bf16");
+  EXPECT_EQ(both.name(), "aarch64+sve256+bf16");
+  for (const Machine &machine : {neon, both}) {
+    EXPECT_TRUE(machine.runs(UPD_AARCH64, 0));
+    EXPECT_TRUE(machine.runs(UPD_AARCH64, armBF16));
+    EXPECT_FALSE(machine.runs(UPD_AARCH64, 128));
+    EXPECT_FALSE(machine.runs(UPD_AARCH64, 2 * armBF16)) << "an unknown feature";
+    EXPECT_FALSE(machine.runs(UPD_X86_64, 5));
+  }
+  EXPECT_TRUE(both.runs(UPD_AARCH64, 256));
+  EXPECT_FALSE(neon.runs(UPD_AARCH64, 256));
+  EXPECT_FALSE((Machine{UPD_AARCH64, 0}.runs(UPD_AARCH64, armBF16)));
+  EXPECT_FALSE((Machine{UPD_AARCH64, 256}.runs(UPD_AARCH64, armBF16)));
+}
+
+TEST(Machine, ChoosesATargetForRulesWithAndWithoutBF16Products) {
+  const std::tuple<const char *, const char *, const char *> machines[] = {
+      {"x86-64-v3", "x86-64-v3", "x86-64-v3"},
+      {"x86-64-v4+bf16", "x86-64-v4+bf16", "x86-64-v4"},
+      {"aarch64", "aarch64", "aarch64"},
+      {"aarch64+bf16", "aarch64+bf16", "aarch64"},
+      {"aarch64+sve512", "aarch64+sve512", "aarch64+sve512"},
+      {"aarch64+sve256+bf16", "aarch64+bf16", "aarch64+sve256"}};
+  for (const auto &[name, with, without] : machines) {
+    const std::optional<Machine> machine = Machine::named(name);
+    ASSERT_TRUE(machine) << name;
+    EXPECT_EQ(machine->name(), name);
+    EXPECT_EQ(machine->target(/*bf16Products=*/true).name(), with) << name;
+    EXPECT_EQ(machine->target(/*bf16Products=*/false).name(), without) << name;
+  }
+  for (const char *name : {"", "x86-64-v", "x86-64-v5", "x86-64-v3+bf16", "aarch64+sve",
+                           "aarch64+sve0", "aarch64+sve65536", "aarch64+bf16+sve256", "aarch64bf16",
+                           "aarch64+bf16+bf16", "aarch64+sve256x"})
+    EXPECT_FALSE(Machine::named(name)) << name;
+}
+
 std::shared_ptr<const Package> packageFor(std::vector<std::pair<std::string, uint32_t>> levels,
                                           upd_architecture architecture) {
   PackageParts parts = smallParts();
@@ -302,18 +346,40 @@ TEST(Package, GivesTheImageForTheLengthOfSVEVectors) {
   const auto package = packageFor(
       {{"aarch64", 0}, {"aarch64+sve128", 128}, {"aarch64+sve256", 256}, {"aarch64+sve512", 512}},
       UPD_AARCH64);
-  const bool isKnown = host.level == 128 || host.level == 256 || host.level == 512;
+  const uint32_t length = host.level % armBF16;
+  const bool isKnown = length == 128 || length == 256 || length == 512;
   const Image *image = nullptr;
   ASSERT_TRUE(findForHost(*package, 0, image).ok());
-  EXPECT_EQ(image->target, isKnown ? host.name() : "aarch64");
+  EXPECT_EQ(image->target, isKnown ? "aarch64+sve" + std::to_string(length) : "aarch64");
 
-  const std::string other = host.level == 256 ? "aarch64+sve512" : "aarch64+sve256";
+  const std::string other = length == 256 ? "aarch64+sve512" : "aarch64+sve256";
   ASSERT_TRUE(findTarget(*package, 0, other.c_str(), image).ok());
   std::shared_ptr<const runtime::Kernels> kernels;
   const Status status = loadKernels(*package, *image, kernels);
   EXPECT_EQ(status.code(), UPD_UNSUPPORTED);
   EXPECT_EQ(status.message(),
             "this CPU supports `" + host.name() + "`, which doesn't run code for `" + other + "`");
+}
+
+/// tools/test --long=aarch64 runs it on CPUs with and without BF16.
+TEST(Package, GivesTheImageForBF16BeforeThoseForSVEVectors) {
+  const Machine host = Machine::host();
+  if (host.architecture != UPD_AARCH64)
+    GTEST_SKIP() << "this machine is " << host.name();
+  const bool hasBF16 = Machine::multipliesBF16(host.architecture, host.level);
+  const auto package =
+      packageFor({{"aarch64+bf16", armBF16}, {"aarch64+sve256", 256}, {"aarch64", 0}}, UPD_AARCH64);
+  const Image *image = nullptr;
+  ASSERT_TRUE(findForHost(*package, 0, image).ok());
+  EXPECT_EQ(image->target, hasBF16             ? "aarch64+bf16"
+                           : host.level == 256 ? "aarch64+sve256"
+                                               : "aarch64");
+  if (hasBF16)
+    return;
+  ASSERT_TRUE(findTarget(*package, 0, "aarch64+bf16", image).ok());
+  std::shared_ptr<const runtime::Kernels> kernels;
+  EXPECT_EQ(loadKernels(*package, *image, kernels).message(),
+            "this CPU supports `" + host.name() + "`, which doesn't run code for `aarch64+bf16`");
 }
 
 TEST(Package, SaysWhyNoImageFits) {

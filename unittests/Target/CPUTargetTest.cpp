@@ -2,6 +2,7 @@
 
 #include "updraft/Target/CPUTarget.h"
 #include "updraft/Target/CodeGenerator.h"
+#include "updraft/Target/Pipelines.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +14,8 @@ TEST(CPUTargetTest, NamedTargetsHaveTheirVectors) {
   for (auto [name, bits, masked] :
        {std::tuple("x86-64-v3", 256u, false), std::tuple("x86-64-v4", 512u, true),
         std::tuple("x86-64-v4+bf16", 512u, true), std::tuple("aarch64", 128u, false),
-        std::tuple("aarch64+sve128", 128u, false), std::tuple("aarch64+sve256", 256u, false),
-        std::tuple("aarch64+sve512", 512u, false)}) {
+        std::tuple("aarch64+bf16", 128u, false), std::tuple("aarch64+sve128", 128u, false),
+        std::tuple("aarch64+sve256", 256u, false), std::tuple("aarch64+sve512", 512u, false)}) {
     auto target = CPUTarget::named(name);
     ASSERT_TRUE(bool(target)) << llvm::toString(target.takeError());
     EXPECT_EQ(target->name, name);
@@ -31,15 +32,25 @@ TEST(CPUTargetTest, UnknownNameListsTheKnown) {
   ASSERT_FALSE(bool(target));
   EXPECT_EQ(llvm::toString(target.takeError()),
             "unknown target `pdp-11`; known are `host`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`, "
-            "`x86-64-v4+bf16`, `aarch64`, `aarch64+sve128`, `aarch64+sve256`, `aarch64+sve512`");
+            "`x86-64-v4+bf16`, `aarch64`, `aarch64+bf16`, `aarch64+sve128`, `aarch64+sve256`, "
+            "`aarch64+sve512`");
 }
 
-TEST(CPUTargetTest, OnlyOneNamedTargetMultipliesBF16) {
-  auto plain = CPUTarget::named("x86-64-v4"), withBF16 = CPUTarget::named("x86-64-v4+bf16");
-  ASSERT_TRUE(plain && withBF16);
-  EXPECT_FALSE(plain->multipliesBF16);
-  EXPECT_TRUE(withBF16->multipliesBF16);
-  EXPECT_NE(plain->key(), withBF16->key());
+TEST(CPUTargetTest, NamedTargetsMultiplyBF16IfTheirNamesSaySo) {
+  for (llvm::StringRef name : CPUTarget::names())
+    if (name != "host")
+      EXPECT_EQ(llvm::cantFail(CPUTarget::named(name)).multipliesBF16, name.ends_with("+bf16"))
+          << name.str();
+}
+
+TEST(CPUTargetTest, TheInstructionForBF16IsTheTargets) {
+  auto dotOf = [](const char *name) {
+    return productTargetOf(llvm::cantFail(CPUTarget::named(name))).dot;
+  };
+  EXPECT_EQ(dotOf("x86-64-v4"), DotInstruction::None);
+  EXPECT_EQ(dotOf("x86-64-v4+bf16"), DotInstruction::VDPBF16PS);
+  EXPECT_EQ(dotOf("aarch64+sve256"), DotInstruction::None);
+  EXPECT_EQ(dotOf("aarch64+bf16"), DotInstruction::BFDOT);
 }
 
 TEST(CPUTargetTest, HostIsTheSameEachTime) {

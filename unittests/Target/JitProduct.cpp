@@ -62,7 +62,7 @@ JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlock
   buildProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles);
   if (!isDouble)
     buildBF16ProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles,
-                              shape.loops.multipliesBF16);
+                              shape.loops.dot);
 
   auto linked = JitModule::link(*module, shape.cpu);
   if (!linked) {

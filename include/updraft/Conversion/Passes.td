@@ -19,8 +19,12 @@ def ConvertPlanToLoopsPass : Pass<"convert-updraft-plan-to-loops", "::mlir::Modu
            "number of vector registers, for the tiles of products">,
     Option<"interleaveBits", "interleave-bits", "unsigned", /*default=*/"512",
            "bits of two vectors that one instruction interleaves, for the operands of products">,
-    Option<"multipliesBF16", "multiplies-bf16", "bool", /*default=*/"false",
-           "bf16 products multiply pairs of bf16 (AVX512-BF16), with vectors of 512 bits">
+    Option<"dot", "dot", "::updraft::DotInstruction",
+           /*default=*/"::updraft::DotInstruction::None",
+           "instruction for bf16 products, if its vectors have these bits", [{::llvm::cl::values(
+             clEnumValN(::updraft::DotInstruction::None, "none", "none"),
+             clEnumValN(::updraft::DotInstruction::VDPBF16PS, "vdpbf16ps", "AVX512-BF16: 512"),
+             clEnumValN(::updraft::DotInstruction::BFDOT, "bfdot", "AArch64: 128"))}]>
   ];
 }
 

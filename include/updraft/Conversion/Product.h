@@ -8,14 +8,25 @@
 
 namespace updraft {
 
+/// An instruction for bf16 products: each lane multiplies a pair of bf16 by another and adds both
+/// products to an f32.
+enum class DotInstruction {
+  None,
+  VDPBF16PS, ///< AVX512-BF16
+  BFDOT      ///< FEAT_BF16 of AArch64, without SVE
+};
+
+/// Returns the bits of its vectors, or 0 for None.
+unsigned vectorBitsOf(DotInstruction instruction);
+
 /// The properties of a CPU that affect the loops of a product.
 struct ProductTarget {
   unsigned vectorBits = 128;
   unsigned vectorRegisters = 16;
   /// The size of the parts in which one instruction interleaves two vectors.
   unsigned interleaveBits = 128;
-  bool maskRemainder = false;  ///< has masked loads and stores
-  bool multipliesBF16 = false; ///< adds up products of pairs of bf16 in f32, in 512 bits
+  bool maskRemainder = false; ///< has masked loads and stores
+  DotInstruction dot = DotInstruction::None;
 };
 
 /// The sizes of a product's tiles and blocks. They affect only its speed, never its bits.
@@ -54,10 +65,10 @@ struct ProductTiles {
 void buildProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
                            mlir::Type compute, const ProductTiles &tiles);
 
-/// Builds `NAME`_bf16_product after the functions of buildProductFunctions. `compute` is f32. On
-/// a target that doesn't multiply bf16, it calls `NAME`_product.
+/// Builds `NAME`_bf16_product after the functions of buildProductFunctions. `compute` is f32.
+/// Without an instruction, or if its vectors aren't those of `tiles`, it calls `NAME`_product.
 void buildBF16ProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
-                               mlir::Type compute, const ProductTiles &tiles, bool multipliesBF16);
+                               mlir::Type compute, const ProductTiles &tiles, DotInstruction dot);
 
 } // namespace updraft
 

@@ -20,16 +20,19 @@ struct CPUTarget {
   std::string features; ///< LLVM's feature string, "+avx2,-sse4a"; sorted
   unsigned vectorBits = 128;
   bool maskRemainder = false; ///< has masked loads and stores of every element size
-  /// Adds up products of pairs of bf16 in f32 (AVX512-BF16). Intel's AMX, whose tiles would need
-  /// kernels of their own, isn't used.
+  /// Adds up products of pairs of bf16 in f32: AVX512-BF16, or FEAT_BF16 of AArch64. Intel's AMX
+  /// and AArch64's BFMMLA aren't used. Their operands are small matrices, which would need panels
+  /// and kernels of their own. BFMMLA does twice as many products as BFDOT, and on some cores in
+  /// the same time. BFDOT isn't used in SVE vectors, because Neoverse V1 has as many lanes for it
+  /// in each cycle with NEON, and the SVE vectors of N2 and V2 have 128 bits.
   bool multipliesBF16 = false;
 
   /// This machine, with exactly the features it has.
   static CPUTarget host();
 
-  /// "host", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "aarch64", or with SVE
-  /// vectors of one length "aarch64+sve128", "aarch64+sve256" or "aarch64+sve512". The error for
-  /// another name lists them.
+  /// "host", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "aarch64",
+  /// "aarch64+bf16", or with SVE vectors of one length "aarch64+sve128", "aarch64+sve256" or
+  /// "aarch64+sve512". The error for another name lists them.
   static llvm::Expected<CPUTarget> named(llvm::StringRef name);
   static std::vector<llvm::StringRef> names();
 

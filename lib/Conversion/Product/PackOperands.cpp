@@ -20,14 +20,14 @@ public:
       : code(code), width(width), transpose(transpose), from(arguments[0]), distance(arguments[1]),
         depthDistance(arguments[2]), count(arguments[3]), depth(arguments[4]), to(arguments[5]) {}
 
-  void build(PanelElements elements) {
+  void build() {
     Value perPanel = code.multiply(distance, code.constant(width));
     Value panelSize = code.multiply(depth, code.constant(width));
     code.loop(code.constant(0), count, width, {from, to}, {perPanel, panelSize},
               [&](Value first, ValueRange addresses) {
                 Value valid = code.smaller(code.subtract(count, first), code.constant(width));
                 panel(addresses[0], addresses[1], valid);
-                if (elements == PanelElements::Pairs)
+                if (code.hasPairs)
                   makePairs(addresses[1]);
               });
     func::ReturnOp::create(code.builder, code.loc);
@@ -147,11 +147,11 @@ private:
 } // namespace
 
 func::FuncOp buildPackFunction(ProductCode &code, const Twine &name, unsigned width,
-                               func::FuncOp transpose, PanelElements elements) {
+                               func::FuncOp transpose) {
   auto function =
       code.startFunction(name, {code.pointer, code.i64, code.i64, code.i64, code.i64, code.pointer},
                          {"from", "distance", "depth_distance", "count", "depth", "to"});
-  PackCode(code, width, transpose, function.getArguments()).build(elements);
+  PackCode(code, width, transpose, function.getArguments()).build();
   return function;
 }
 

@@ -12,9 +12,11 @@ using namespace mlir;
 
 namespace updraft {
 
-ProductCode::ProductCode(OpBuilder &builder, Location loc, Type compute, const ProductTiles &tiles)
+ProductCode::ProductCode(OpBuilder &builder, Location loc, Type compute, const ProductTiles &tiles,
+                         DotInstruction dot)
     : builder(builder), loc(loc), compute(compute), i64(builder.getI64Type()),
-      pointer(LLVM::LLVMPointerType::get(builder.getContext())), tiles(tiles) {}
+      pointer(LLVM::LLVMPointerType::get(builder.getContext())), tiles(tiles), dot(dot),
+      hasPairs(dot != DotInstruction::None) {}
 
 func::FuncOp ProductCode::startFunction(const Twine &name, TypeRange arguments,
                                         ArrayRef<StringRef> names, bool isPrivate) {
@@ -143,16 +145,15 @@ static auto build(ProductCode &code, auto function) {
 }
 
 /// Builds a product with its own tiles and panels.
-static void buildProduct(ProductCode &code, const std::string &name, PanelElements elements,
-                         func::FuncOp transpose, func::FuncOp copy) {
+static void buildProduct(ProductCode &code, const std::string &name, func::FuncOp transpose,
+                         func::FuncOp copy) {
   const ProductTiles &tiles = code.tiles;
   auto tileOf = [&](unsigned rows) {
-    return build(code, [&] { return buildTileFunction(code, name, rows, elements); });
+    return build(code, [&] { return buildTileFunction(code, name, rows); });
   };
   auto packOf = [&](const char *operand, unsigned width) {
-    return build(code, [&] {
-      return buildPackFunction(code, name + "_" + operand, width, transpose, elements);
-    });
+    return build(code,
+                 [&] { return buildPackFunction(code, name + "_" + operand, width, transpose); });
   };
   ProductParts parts;
   parts.tile = tileOf(tiles.rows);
@@ -170,21 +171,23 @@ void buildProductFunctions(OpBuilder &builder, Location loc, StringRef name, Typ
   const std::string product = (name + "_product").str();
   func::FuncOp transpose = build(code, [&] { return buildTransposeFunction(code, product); });
   func::FuncOp copy = build(code, [&] { return buildCopyFunction(code, product); });
-  buildProduct(code, product, PanelElements::Single, transpose, copy);
+  buildProduct(code, product, transpose, copy);
   build(code, [&] { buildMirrorFunction(code, (name + "_mirror").str(), transpose); });
 }
 
 void buildBF16ProductFunctions(OpBuilder &builder, Location loc, StringRef name, Type compute,
-                               const ProductTiles &tiles, bool multipliesBF16) {
+                               const ProductTiles &tiles, DotInstruction dot) {
   OpBuilder::InsertionGuard guard(builder);
-  ProductCode code(builder, loc, compute, tiles);
+  if (vectorBitsOf(dot) != tiles.lanes * compute.getIntOrFloatBitWidth())
+    dot = DotInstruction::None;
+  ProductCode code(builder, loc, compute, tiles, dot);
   auto module = cast<ModuleOp>(builder.getBlock()->getParentOp());
   auto made = [&](const char *suffix) {
     return module.lookupSymbol<func::FuncOp>((name + "_product" + suffix).str());
   };
   const std::string product = (name + "_bf16_product").str();
-  if (multipliesBF16)
-    return buildProduct(code, product, PanelElements::Pairs, made("_transpose"), made("_copy"));
+  if (code.hasPairs)
+    return buildProduct(code, product, made("_transpose"), made("_copy"));
   auto function = code.startFunction(product, code.pointer, {"product"}, /*isPrivate=*/false);
   func::CallOp::create(builder, loc, made(""), function.getArgument(0));
   func::ReturnOp::create(builder, loc);

@@ -10,13 +10,15 @@
 
 namespace updraft {
 
-/// Creates operations on sizes, addresses and vectors of the compute type.
+/// Creates operations on sizes, addresses and vectors of the compute type. With an instruction for
+/// bf16, panels have pairs: two elements of bf16 that are adjacent in depth, in the place of one
+/// f32. Such a panel ends after half of its memory.
 class ProductCode {
 public:
   using Body = llvm::function_ref<void()>;
 
   ProductCode(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type compute,
-              const ProductTiles &tiles);
+              const ProductTiles &tiles, DotInstruction dot = DotInstruction::None);
 
   /// Creates a function without results and moves to its start. A private function is local to the
   /// object.
@@ -63,17 +65,14 @@ public:
   mlir::Location loc;
   mlir::Type compute, i64, pointer;
   const ProductTiles &tiles;
+  const DotInstruction dot;
+  const bool hasPairs; ///< in panels
 };
-
-/// The elements of panels. A pair is two elements of bf16 that are adjacent in depth, in the place
-/// of one f32, so a panel of pairs ends after half of its memory.
-enum class PanelElements { Single, Pairs };
 
 /// NAME_tileN(lhs, rhs, depth, result, result_row, continues), with N the number of `rows`:
 /// computes the first rows of a tile from a panel of each operand. Starts from the partial result
 /// in memory if `continues`, else from 0.
-mlir::func::FuncOp buildTileFunction(ProductCode &code, llvm::StringRef name, unsigned rows,
-                                     PanelElements elements);
+mlir::func::FuncOp buildTileFunction(ProductCode &code, llvm::StringRef name, unsigned rows);
 
 /// NAME_transpose(from, from_row, to, to_row, rows, blocks): transposes `blocks` square blocks next
 /// to each other, with as many rows as a vector has lanes, into blocks below each other. If there
@@ -86,7 +85,7 @@ mlir::func::FuncOp buildTransposeFunction(ProductCode &code, llvm::StringRef nam
 /// from an element to the next in its row or column. May also change the elements of one vector
 /// after the panels.
 mlir::func::FuncOp buildPackFunction(ProductCode &code, const llvm::Twine &name, unsigned width,
-                                     mlir::func::FuncOp transpose, PanelElements elements);
+                                     mlir::func::FuncOp transpose);
 
 /// NAME_copy(from, from_row, to, to_row, rows, columns): copies a part of a tile.
 mlir::func::FuncOp buildCopyFunction(ProductCode &code, llvm::StringRef name);

@@ -10,6 +10,17 @@
 
 namespace updraft {
 
+unsigned vectorBitsOf(DotInstruction instruction) {
+  switch (instruction) {
+  case DotInstruction::None:
+    return 0;
+  case DotInstruction::VDPBF16PS:
+    return 512;
+  case DotInstruction::BFDOT:
+    return 128;
+  }
+}
+
 ProductTiles ProductTiles::choose(mlir::Type compute, const ProductTarget &target) {
   const unsigned bits = compute.getIntOrFloatBitWidth();
   const bool hasManyRegisters = target.vectorRegisters >= 32;

@@ -16,11 +16,23 @@ namespace updraft {
 
 namespace {
 
+/// Returns LLVM's intrinsic for an instruction. Its operands are a vector of sums and two of bf16.
+StringRef intrinsicOf(DotInstruction instruction) {
+  switch (instruction) {
+  case DotInstruction::VDPBF16PS:
+    return "llvm.x86.avx512bf16.dpbf16ps.512";
+  case DotInstruction::BFDOT:
+    return "llvm.aarch64.neon.bfdot.v4f32.v8bf16";
+  case DotInstruction::None:
+    break;
+  }
+  llvm_unreachable("panels have no pairs");
+}
+
 class TileKernel {
 public:
-  TileKernel(ProductCode &code, unsigned rows, PanelElements elements)
-      : code(code), tiles(code.tiles), rows(rows), vectors(tiles.columns / tiles.lanes),
-        elements(elements) {}
+  TileKernel(ProductCode &code, unsigned rows)
+      : code(code), tiles(code.tiles), rows(rows), vectors(tiles.columns / tiles.lanes) {}
 
   void build(ValueRange arguments) {
     Value result = arguments[3], resultRow = arguments[4];
@@ -28,7 +40,7 @@ public:
     SmallVector<Value> carried{arguments[0], arguments[1]};
     llvm::append_range(carried, firstSums(result, resultRow, arguments[5]));
     Value depth = arguments[2];
-    if (elements == PanelElements::Pairs)
+    if (code.hasPairs)
       depth = arith::ShRUIOp::create(code.builder, code.loc, code.add(depth, code.constant(1)),
                                      code.constant(1));
     Value unrolled = code.roundDown(depth, tiles.unroll);
@@ -100,9 +112,9 @@ private:
     SmallVector<Value> columns;
     for (unsigned vector = 0; vector < vectors; ++vector)
       columns.push_back(code.load(code.at(rhs, vector * tiles.lanes), tiles.lanes));
-    Value lanes;
+    SmallVector<Value> loaded = loadLanes(lhs);
     for (unsigned row = 0; row < rows; ++row) {
-      Value factor = tiles.loadsLanes ? laneOf(lhs, row, lanes) : elementOf(lhs, row);
+      Value factor = loaded.empty() ? elementOf(lhs, row) : laneOf(loaded, row);
       for (unsigned vector = 0; vector < vectors; ++vector) {
         Value &sum = sums[row * vectors + vector];
         sum = multiplyAdd(factor, columns[vector], sum);
@@ -112,16 +124,16 @@ private:
 
   Value multiplyAdd(Value factor, Value column, Value sum) {
     // LLVM may round `vector.fma` twice.
-    if (elements == PanelElements::Single)
+    if (!code.hasPairs)
       return math::FmaOp::create(code.builder, code.loc, factor, column, sum);
     auto pairs = VectorType::get(2 * tiles.lanes, code.builder.getBF16Type());
-    auto pairsOf = [&](Value vector) -> Value {
-      return vector::BitCastOp::create(code.builder, code.loc, pairs, vector);
+    auto pairsOf = [&](Value vector) {
+      return code.builder.createOrFold<vector::BitCastOp>(code.loc, pairs, vector);
     };
-    return LLVM::CallIntrinsicOp::create(
-               code.builder, code.loc, sum.getType(),
-               code.builder.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
-               ValueRange{sum, pairsOf(factor), pairsOf(column)})
+    // BFDOT broadcasts a lane of its last operand.
+    return LLVM::CallIntrinsicOp::create(code.builder, code.loc, sum.getType(),
+                                         code.builder.getStringAttr(intrinsicOf(code.dot)),
+                                         ValueRange{sum, pairsOf(column), pairsOf(factor)})
         .getResult(0);
   }
 
@@ -131,29 +143,61 @@ private:
                                        VectorType::get(tiles.lanes, code.compute), element);
   }
 
-  Value laneOf(Value lhs, unsigned row, Value &lanes) {
-    if (row % tiles.lanes == 0)
-      lanes = code.load(code.at(lhs, row), tiles.lanes);
-    SmallVector<int64_t> mask(tiles.lanes, row % tiles.lanes);
-    return code.shuffle(lanes, lanes, mask);
+  /// Returns the elements of lhs in vectors, if these are used by lanes.
+  SmallVector<Value> loadLanes(Value lhs) {
+    SmallVector<Value> loaded;
+    if (!tiles.loadsLanes)
+      return loaded;
+    if (code.dot == DotInstruction::BFDOT && (rows == 4 || rows == 8))
+      return loadPairs(lhs);
+    for (unsigned row = 0; row < rows; row += tiles.lanes)
+      loaded.push_back(code.load(code.at(lhs, row), tiles.lanes));
+    return loaded;
+  }
+
+  /// Returns the pairs of lhs in two vectors of bf16. LLVM 22 makes the form of BFDOT that takes a
+  /// lane only of vectors with this type, and not of ordinary loads. Otherwise it broadcasts the
+  /// lane first, which takes a unit that could multiply.
+  SmallVector<Value> loadPairs(Value lhs) {
+    OpBuilder &builder = code.builder;
+    Type half = VectorType::get(rows, builder.getBF16Type());
+    auto both = LLVM::CallIntrinsicOp::create(
+        builder, code.loc, LLVM::LLVMStructType::getLiteral(builder.getContext(), {half, half}),
+        builder.getStringAttr("llvm.aarch64.neon.ld1x2.v" + Twine(rows) + "bf16.p0"),
+        ValueRange{lhs});
+    SmallVector<Value> loaded;
+    for (int64_t number : {0, 1})
+      loaded.push_back(LLVM::ExtractValueOp::create(builder, code.loc, both.getResult(0), number));
+    return loaded;
+  }
+
+  /// Returns a vector with the row's element or pair in each lane.
+  Value laneOf(ArrayRef<Value> loaded, unsigned row) {
+    auto type = cast<VectorType>(loaded.front().getType());
+    const int64_t elements = type.getElementType().isBF16() ? 2 : 1;
+    const int64_t lanes = type.getNumElements() / elements;
+    SmallVector<int64_t> mask;
+    for (unsigned lane = 0; lane < tiles.lanes; ++lane)
+      for (int64_t element = 0; element < elements; ++element)
+        mask.push_back(row % lanes * elements + element);
+    Value vector = loaded[row / lanes];
+    return code.shuffle(vector, vector, mask);
   }
 
   ProductCode &code;
   const ProductTiles &tiles;
   unsigned rows;
   unsigned vectors; ///< in a row of the tile
-  PanelElements elements;
 };
 
 } // namespace
 
-func::FuncOp buildTileFunction(ProductCode &code, StringRef name, unsigned rows,
-                               PanelElements elements) {
+func::FuncOp buildTileFunction(ProductCode &code, StringRef name, unsigned rows) {
   auto function = code.startFunction(
       name + "_tile" + Twine(rows),
       {code.pointer, code.pointer, code.i64, code.pointer, code.i64, code.builder.getI1Type()},
       {"lhs", "rhs", "depth", "result", "result_row", "continues"});
-  TileKernel(code, rows, elements).build(function.getArguments());
+  TileKernel(code, rows).build(function.getArguments());
   return function;
 }
 

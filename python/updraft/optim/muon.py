@@ -9,7 +9,7 @@ import torch
 
 from ..definition import FileDefinition
 from ..shipped import part_path
-from ..torch_private import adjusted_lr, cpu_multiplies_bf16, orthogonalized
+from ..torch_private import adjusted_lr, orthogonalized
 from .correspondence import Correspondence, Group, flags, same_names
 from .split import SplitStep
 
@@ -27,13 +27,19 @@ def _scaling(group: Group, dtype: torch.dtype) -> str:
     return chosen if chosen in known else "none"
 
 
+def _cpu_multiplies_bf16() -> bool:
+    """Whether the compiler uses the CPU's instructions for bf16: x86's or AArch64's."""
+    features = torch.cpu.get_capabilities()
+    return any(features.get(name, False) for name in ("avx512_bf16", "bf16"))
+
+
 def _multiplies_bf16(group: Group, dtype: torch.dtype) -> bool:
     """Whether bf16 products take less time for the group than the Gram form in f32."""
     params = group["params"]
     # In f64 nothing is rounded.
     if not params or params[0].dtype == torch.float64:
         return False
-    return any(param.is_cuda for param in params) or bool(cpu_multiplies_bf16())
+    return any(param.is_cuda for param in params) or _cpu_multiplies_bf16()
 
 
 class Muon(SplitStep, torch.optim.Muon):
