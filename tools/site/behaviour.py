@@ -111,6 +111,7 @@ def plots(name: str) -> dict[str, str]:
             axes.plot(steps, peer, color=PEER, linewidth=1, linestyle=(0, (4, 2)))
         if is_logarithmic(name):
             axes.set_yscale("symlog", linthresh=1)
+            axes.yaxis.get_major_locator().set_params(numticks=6)
         axes.axhline(0, color=AXIS, linewidth=0.5)
         axes.plot(steps, moves, color=RULE, linewidth=1.5)
         axes.set_title(kind, fontsize=9)

@@ -15,6 +15,7 @@ from updraft.shipped import path_of
 from updraft.shipped_constructor import comment
 
 HERE = pathlib.Path(__file__).resolve().parent
+PACKAGE = pathlib.Path(updraft.__file__).parent
 
 project = "Updraft"
 author = "The Updraft authors"
@@ -69,12 +70,13 @@ pygments_dark_style = "github-dark"
 
 
 def _inline_math(translator, node):
-    translator.body.append(f'<span class="math">{html.escape(node.astext())}</span>')
+    # Not as text, which results of a search would show.
+    translator.body.append(f'<span class="math" data-tex="{html.escape(node.astext())}"></span>')
     raise nodes.SkipNode
 
 
 def _display_math(translator, node):
-    translator.body.append(f'<div class="math">{html.escape(node.astext())}</div>\n')
+    translator.body.append(f'<div class="math" data-tex="{html.escape(node.astext())}"></div>\n')
     raise nodes.SkipNode
 
 
@@ -104,8 +106,8 @@ def _own_constructor(app, what, name, obj, options, signature, returned):
 
 
 def _own_sources():
-    """A digest of the code here. If it changes, Sphinx reads all pages again."""
-    sources = sorted(HERE.glob("*.py"))
+    """A digest of the code here and of the package. If it changes, Sphinx reads all pages again."""
+    sources = [*sorted(HERE.glob("*.py")), *sorted(PACKAGE.rglob("*.py"))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 

@@ -44,7 +44,7 @@ def test_a_page_for_each_rule(site):
         (page,) = (page for page in pages if f"<h1>{name}<" in page.read_text())
         text = page.read_text()
         assert f'href="rules/{page.name}"' in index
-        assert '<div class="math">' in text
+        assert '<div class="math" data-tex="' in text
         assert len(re.findall(r'<svg role="img" aria-label="updates of', text)) == 4
         assert "bytes moved per element" in text
         assert f'id="updraft.optim.{name}"' in text

@@ -2,6 +2,6 @@
 document.addEventListener("DOMContentLoaded", () => {
   for (const element of document.querySelectorAll(".math")) {
     const displayMode = element.tagName === "DIV";
-    katex.render(element.textContent, element, { displayMode, throwOnError: true });
+    katex.render(element.dataset.tex, element, { displayMode, throwOnError: true });
   }
 });
