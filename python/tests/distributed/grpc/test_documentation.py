@@ -1,15 +1,27 @@
-"""The programs of docs/parameter-server.md."""
+"""The programs of docs/parameter-server.md and docs/how-to/parameter-server.md."""
 
 import re
 
 from .conftest import ROOT
 
 
-def test_the_page(addresses):
-    text = (ROOT / "docs" / "parameter-server.md").read_text()
-    program, repetition = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+def programs(page, addresses):
+    """The programs of a page, for other workers."""
+    text = (ROOT / "docs" / page).read_text()
     for port, address in zip(("7070", "7071"), addresses, strict=True):
-        program = program.replace(f"127.0.0.1:{port}", address)
+        text = text.replace(f"127.0.0.1:{port}", address)
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_guide(addresses):
+    (program,) = programs("how-to/parameter-server.md", addresses)
+    names = {}
+    exec(program, names)
+    assert (names["weight"] == -0.5).all()
+
+
+def test_the_page(addresses):
+    program, repetition = programs("parameter-server.md", addresses)
     names = {}
     exec(program, names)
     assert names["weight"].shape == (3,)
