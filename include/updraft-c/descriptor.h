@@ -212,12 +212,14 @@ typedef enum upd_loop UPD_INT32 {
 enum { UPD_PROLOGUE_BY_TENSOR = 1 };
 
 /* How a product reads its operands; whether the elements above the diagonal of the result are those
- * below it; and whether operands may be rounded to bf16 (updraft-c/kernel.h). Only for products. */
+ * below it; and whether operands may be rounded to bf16 (updraft-c/kernel.h) or to f16. A product
+ * has at most one of the last two flags. Only for products. */
 enum {
   UPD_PRODUCT_LHS_TRANSPOSED = 2,
   UPD_PRODUCT_RHS_TRANSPOSED = 4,
   UPD_PRODUCT_SYMMETRIC = 8,
-  UPD_PRODUCT_BF16 = 16
+  UPD_PRODUCT_BF16 = 16,
+  UPD_PRODUCT_F16 = 32
 };
 
 /* Prologues, sweeps, products and calls are numbered separately, in the order in which they run.

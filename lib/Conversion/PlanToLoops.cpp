@@ -41,8 +41,9 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
       if (hasRuleFunctions(plan))
         named = plan;
       multiplies |= plan.multiplies();
-      hasBF16Products |= llvm::any_of(plan.getBody().getOps<MultiplyOp>(),
-                                      [](MultiplyOp product) { return product.getBf16(); });
+      hasBF16Products |= llvm::any_of(plan.getBody().getOps<MultiplyOp>(), [](MultiplyOp product) {
+        return product.getOperandFormat() == OperandFormat::bf16;
+      });
     }
     if (!multiplies)
       return;

@@ -163,8 +163,9 @@ void explainProduct(MultiplyOp product, unsigned index, llvm::raw_ostream &os) {
                       product.getSymmetric() ? "" : "2 * ", rows, columns, depth,
                       product.getSymmetric() ? " (half of a general product's: it is symmetric)"
                                              : "");
-  if (product.getBf16())
-    os << "  operands are rounded to bf16 where the target multiplies bf16\n";
+  if (std::optional<OperandFormat> format = product.getOperandFormat())
+    os << llvm::formatv("  operands are rounded to {0} where the target multiplies {0}\n",
+                        stringifyOperandFormat(*format));
 }
 
 void explainCall(CallOp call, unsigned index, bool isForGPU, llvm::raw_ostream &os) {

@@ -242,7 +242,13 @@ private:
     result.products.push_back({indexOf(product.getLhs()), indexOf(product.getRhs()),
                                indexOf(product.getResult()), product.getLhsTransposed(),
                                product.getRhsTransposed(), product.getSymmetric(),
-                               product.getBf16()});
+                               formatOf(product.getOperandFormat())});
+  }
+
+  static std::optional<upd_dtype> formatOf(std::optional<OperandFormat> format) {
+    if (!format)
+      return std::nullopt;
+    return format == OperandFormat::bf16 ? UPD_BF16 : UPD_F16;
   }
 
   void add(CallOp call) {

@@ -448,10 +448,9 @@ Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
     return {Kind::Number, function.over == Extent::group ? Extent::group : Extent::tensor};
   if (function.kind == RuleFunctionKind::Random)
     return {Kind::Number, Extent::element};
-  if (function.kind == RuleFunctionKind::SymmetricProduct ||
-      function.kind == RuleFunctionKind::BF16Product)
+  if (function.kind == RuleFunctionKind::Product)
     return checkProduct(expr, function.name, arguments[0], arguments[1],
-                        function.kind == RuleFunctionKind::SymmetricProduct);
+                        function.product.isSymmetric);
   Extent extent = Extent::model;
   for (auto [operand, type] : llvm::zip(expr.operands, arguments)) {
     if (!operandIs(*operand, type, Kind::Number, function.name))

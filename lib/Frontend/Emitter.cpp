@@ -441,14 +441,16 @@ Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> argume
 }
 
 Value Emitter::product(const Value &left, const Value &right, ProductKind kind, Location loc) {
-  if (kind != ProductKind::Symmetric && left.ir.getDefiningOp<IdentityOp>())
+  if (!kind.isSymmetric && left.ir.getDefiningOp<IdentityOp>())
     return right;
-  if (kind != ProductKind::Symmetric && right.ir.getDefiningOp<IdentityOp>())
+  if (!kind.isSymmetric && right.ir.getDefiningOp<IdentityOp>())
     return left;
   count += operationsOfProduct - 1;
+  OperandFormatAttr format;
+  if (kind.operandFormat)
+    format = OperandFormatAttr::get(builder.getContext(), *kind.operandFormat);
   return Value::ofIr(Kind::Number, productOf(left.extent, right.extent),
-                     create<ProductOp>(loc, compute, kind == ProductKind::BF16,
-                                       kind == ProductKind::Symmetric, left.ir, right.ir));
+                     create<ProductOp>(loc, compute, format, kind.isSymmetric, left.ir, right.ir));
 }
 
 Value Emitter::transpose(const Value &matrix, Location loc) {

@@ -135,7 +135,7 @@ Value Evaluator::evaluateProduct(const Expr &expr, StringRef op, ProductKind kin
     return Value();
   }
   if (!productShape(diagnostics, expr, op, operands[0].extent, operands[1].extent,
-                    kind == ProductKind::Symmetric))
+                    kind.isSymmetric))
     return Value();
   return emit.product(operands[0], operands[1], kind, location(expr.focus));
 }
@@ -163,7 +163,7 @@ Value Evaluator::evaluateBinary(const Expr &expr, const Names &names) {
   if (right.isError())
     return right;
   if (expr.binary == BinaryOperator::MatrixProduct)
-    return evaluateProduct(expr, spelling(expr.binary), ProductKind::General, {left, right});
+    return evaluateProduct(expr, spelling(expr.binary), {}, {left, right});
   if (!haveOneShape(expr, spelling(expr.binary), {left, right}))
     return Value();
   if (expr.binary != BinaryOperator::Power) {
@@ -275,10 +275,8 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
   }
   case RuleFunctionKind::Largest:
     return evaluateLargest(expr, function, arguments);
-  case RuleFunctionKind::SymmetricProduct:
-    return evaluateProduct(expr, function.name, ProductKind::Symmetric, arguments);
-  case RuleFunctionKind::BF16Product:
-    return evaluateProduct(expr, function.name, ProductKind::BF16, arguments);
+  case RuleFunctionKind::Product:
+    return evaluateProduct(expr, function.name, function.product, arguments);
   case RuleFunctionKind::Count:
   case RuleFunctionKind::Reduce:
     break;

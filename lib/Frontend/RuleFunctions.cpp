@@ -12,13 +12,19 @@ constexpr RuleFunction applied(llvm::StringLiteral name, unsigned arity, MatrixF
   return {name, arity, RuleFunctionKind::Apply, Extent::element, ReductionKind::sum, function};
 }
 
+constexpr RuleFunction product(llvm::StringLiteral name, ProductKind kind) {
+  return {
+      name, 2, RuleFunctionKind::Product, Extent::element, ReductionKind::sum, MatrixFunction::qr,
+      kind};
+}
+
 constexpr RuleFunction table[] = {
     {"batch_count", 1, RuleFunctionKind::Count, Extent::batch},
     {"batch_dot", 2, reduce, Extent::batch},
     {"batch_max", 1, reduce, Extent::batch, ReductionKind::max},
     {"batch_sum", 1, reduce, Extent::batch},
     applied("cholesky", 1, MatrixFunction::cholesky),
-    {"bf16_product", 2, RuleFunctionKind::BF16Product, Extent::element},
+    product("bf16_product", {false, OperandFormat::bf16}),
     {"column_dot", 2, reduce, Extent::column},
     {"column_max", 1, reduce, Extent::column, ReductionKind::max},
     {"column_sum", 1, reduce, Extent::column},
@@ -30,6 +36,7 @@ constexpr RuleFunction table[] = {
     {"dot", 2, reduce, Extent::tensor},
     applied("eigenvalues", 1, MatrixFunction::eigenvalues),
     applied("eigenvectors", 1, MatrixFunction::eigenvectors),
+    product("f16_product", {false, OperandFormat::f16}),
     applied("gather_columns", 2, MatrixFunction::gather_columns),
     applied("gather_rows", 2, MatrixFunction::gather_rows),
     {"group_dot", 2, reduce, Extent::group},
@@ -56,7 +63,7 @@ constexpr RuleFunction table[] = {
     applied("sort_columns", 2, MatrixFunction::sort_columns),
     applied("sort_rows", 2, MatrixFunction::sort_rows),
     {"sum", 1, reduce, Extent::tensor},
-    {"symmetric_product", 2, RuleFunctionKind::SymmetricProduct, Extent::element},
+    product("symmetric_product", {true, std::nullopt}),
     {"transpose", 1, RuleFunctionKind::Transpose, Extent::element},
 };
 } // namespace

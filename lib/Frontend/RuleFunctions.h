@@ -10,6 +10,8 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <optional>
+
 namespace updraft {
 
 enum class RuleFunctionKind : uint8_t {
@@ -19,8 +21,7 @@ enum class RuleFunctionKind : uint8_t {
   Random,
   SizeOf, ///< the number of rows or columns of a matrix
   Transpose,
-  SymmetricProduct,
-  BF16Product,
+  Product,
   Identity, ///< the identity matrix with as many rows as its argument
   Apply,    ///< a function of whole matrices
   Diagonal, ///< of a square matrix, over its rows or columns
@@ -29,7 +30,10 @@ enum class RuleFunctionKind : uint8_t {
 };
 
 /// The properties of a product of matrices.
-enum class ProductKind : uint8_t { General, Symmetric, BF16 };
+struct ProductKind {
+  bool isSymmetric = false;
+  std::optional<OperandFormat> operandFormat; ///< to which `fast` may round operands
+};
 
 struct RuleFunction {
   llvm::StringRef name;
@@ -38,6 +42,7 @@ struct RuleFunction {
   Extent over;
   ReductionKind reduction = ReductionKind::sum;
   MatrixFunction applied = MatrixFunction::qr;
+  ProductKind product = {};
 
   /// Whether it uses rows, columns or batches, which only a matrix has.
   bool needsMatrix() const {

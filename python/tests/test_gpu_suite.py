@@ -97,9 +97,10 @@ def test_peers_take_turns(suite, monkeypatch, capsys):
     assert set(times["updraft"]) == {"median_ms", "min_ms", "max_ms", "host_us"}
     # Triton can't run, and the others run without it.
     assert "triton" in results["adamw f32, 4096 elements"]["missing"]
-    assert set(results["muon f32, GPT-2's matrices"]["times"]) == {"updraft", "torch", "bf16"}
+    muon = results["muon f32, GPT-2's matrices"]["times"]
+    assert set(muon) == {"updraft", "torch", "bf16", "f16"}
     product = results["product f32, 40 x 40 x 40"]["times"]
-    assert set(product) == {"updraft", "cuBLAS", "bf16", "cuBLAS bf16"}
+    assert set(product) == {"updraft", "cuBLAS", "bf16", "cuBLAS bf16", "f16", "cuBLAS f16"}
     assert product["updraft"]["tflops"] > 0
     figures = [line for line in lines if "figure" in line]
     assert len(figures) == 6

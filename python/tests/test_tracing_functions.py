@@ -15,6 +15,7 @@ from .conftest import RULES
 # Functions that `newton_schulz` and its coefficients are made of, and those of shipped rules.
 OF_LISTS = {
     "adamw_ratio",
+    "are_products",
     "cans",
     "converging_coefficients",
     "coupled_newton_root",
@@ -35,9 +36,11 @@ OF_LISTS = {
     "orthogonal_factor",
     "polar_express",
     "polar_express_8",
+    "rounded_newton_schulz",
+    "rounded_product",
     "spectral_ratio",
     "square_newton_schulz",
-    "wide_bf16_newton_schulz",
+    "wide_rounded_newton_schulz",
     "width",
 }
 
@@ -85,6 +88,8 @@ PRODUCTS = {
     "sort_columns": lambda x: lang.sort_columns(x, lang.column_sum(x)),
     "sort_rows": lambda x: lang.sort_rows(x, lang.row_sum(x)),
     "bf16_newton_schulz": lambda x: lang.bf16_newton_schulz(x / 8, [(1.5, -0.5, 0)]),
+    "f16_newton_schulz": lambda x: lang.f16_newton_schulz(x / 8, [(1.5, -0.5, 0)]),
+    "f16_product": lambda x: lang.f16_product(x, x.T) @ x,
     "bf16_product": lambda x: lang.bf16_product(x, x.T) @ x,
     "symmetric_product": lambda x: lang.symmetric_product(x, x.T) @ x,
     "trace": lambda x: lang.trace(x @ x.T) * x,

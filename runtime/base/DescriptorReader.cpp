@@ -148,17 +148,24 @@ void DescriptorReader::addStream(const upd_stream_record &record, PlanInterface 
 
 void DescriptorReader::addProduct(const upd_stage_record &record, PlanInterface &plan) {
   constexpr uint32_t allFlags = UPD_PRODUCT_LHS_TRANSPOSED | UPD_PRODUCT_RHS_TRANSPOSED |
-                                UPD_PRODUCT_SYMMETRIC | UPD_PRODUCT_BF16;
+                                UPD_PRODUCT_SYMMETRIC | UPD_PRODUCT_BF16 | UPD_PRODUCT_F16;
   const std::vector<uint32_t> reads = indices(record.reads, "`reads` of a product");
   const std::vector<uint32_t> makes = indices(record.makes, "`makes` of a product");
   if (reads.size() != 2 || makes.size() != 1 || (record.flags & ~allFlags) != 0 ||
       (record.writes.count | record.reductions.count | uint32_t(record.loop)) != 0)
     return fail("a product has other members than two operands and a result");
+  const bool isBF16 = (record.flags & UPD_PRODUCT_BF16) != 0;
+  const bool isF16 = (record.flags & UPD_PRODUCT_F16) != 0;
+  if (isBF16 && isF16)
+    return fail("a product is both bf16 and f16");
   plan.sequence.push_back(StageInterface::product(static_cast<uint32_t>(plan.products.size())));
-  plan.products.push_back(
-      {reads[0], reads[1], makes[0], (record.flags & UPD_PRODUCT_LHS_TRANSPOSED) != 0,
-       (record.flags & UPD_PRODUCT_RHS_TRANSPOSED) != 0,
-       (record.flags & UPD_PRODUCT_SYMMETRIC) != 0, (record.flags & UPD_PRODUCT_BF16) != 0});
+  plan.products.push_back({reads[0], reads[1], makes[0],
+                           (record.flags & UPD_PRODUCT_LHS_TRANSPOSED) != 0,
+                           (record.flags & UPD_PRODUCT_RHS_TRANSPOSED) != 0,
+                           (record.flags & UPD_PRODUCT_SYMMETRIC) != 0,
+                           isBF16  ? std::optional(UPD_BF16)
+                           : isF16 ? std::optional(UPD_F16)
+                                   : std::nullopt});
 }
 
 void DescriptorReader::addCall(const upd_stage_record &record, PlanInterface &plan) {

@@ -131,7 +131,8 @@ upd_stage_record DescriptorWriter::stageOf(const PlanInterface &plan, const Stag
     record.flags = (product.lhsTransposed ? UPD_PRODUCT_LHS_TRANSPOSED : 0) |
                    (product.rhsTransposed ? UPD_PRODUCT_RHS_TRANSPOSED : 0) |
                    (product.symmetric ? UPD_PRODUCT_SYMMETRIC : 0) |
-                   (product.bf16 ? UPD_PRODUCT_BF16 : 0);
+                   (product.operandFormat == UPD_BF16 ? UPD_PRODUCT_BF16 : 0) |
+                   (product.operandFormat == UPD_F16 ? UPD_PRODUCT_F16 : 0);
     record.over = static_cast<upd_extent>(plan.streams[product.result].over);
     record.reads = indices(std::array{product.lhs, product.rhs});
     record.makes = indices(std::array{product.result});

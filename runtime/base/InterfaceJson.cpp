@@ -130,16 +130,16 @@ ordered_json jsonOf(const SweepInterface &sweep, uint32_t number) {
 }
 
 ordered_json jsonOf(const ProductInterface &product, uint32_t number) {
-  return Object()
-      .add("product", number)
+  Object object;
+  object.add("product", number)
       .add("lhs", product.lhs)
       .addFlag(product.lhsTransposed, "lhs_transposed")
       .add("rhs", product.rhs)
       .addFlag(product.rhsTransposed, "rhs_transposed")
-      .addFlag(product.symmetric, "symmetric")
-      .addFlag(product.bf16, "bf16")
-      .add("result", product.result)
-      .take();
+      .addFlag(product.symmetric, "symmetric");
+  if (product.operandFormat)
+    object.add("operand_format", nameOf(*product.operandFormat));
+  return object.add("result", product.result).take();
 }
 
 ordered_json jsonOf(const CallInterface &call, uint32_t number) {

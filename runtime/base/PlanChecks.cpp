@@ -228,8 +228,10 @@ private:
     if (lhs.along != rhs.down || lhs.down != result.down || rhs.along != result.along)
       fail(fmt::format("the streams {} and {} have no product over {}", product.lhs, product.rhs,
                        textOf(plan.streams[product.result].over)));
-    if (product.bf16 && rule.compute != UPD_F32)
-      fail(fmt::format("a bf16 product of `{}`, expected `f32`", nameOf(rule.compute)));
+    if (product.operandFormat && rule.compute != UPD_F32)
+      fail(fmt::format("{} product of `{}`, expected `f32`",
+                       product.operandFormat == UPD_F16 ? "an f16" : "a bf16",
+                       nameOf(rule.compute)));
     if (product.symmetric && result.down != result.along)
       fail(fmt::format("the result of a symmetric product is over {}",
                        textOf(plan.streams[product.result].over)));

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -131,8 +132,8 @@ struct ScalarReductions {
 struct ProductInterface {
   uint32_t lhs, rhs, result;
   bool lhsTransposed = false, rhsTransposed = false;
-  bool symmetric = false; // elements above the diagonal are those below it
-  bool bf16 = false;      // operands may be rounded to bf16
+  bool symmetric = false;                      // elements above the diagonal are those below it
+  std::optional<upd_dtype> operandFormat = {}; // bf16 or f16: operands may be rounded to it
 };
 
 /// A call of a function of matrices. Its members are stream numbers.

@@ -86,8 +86,9 @@ bool RuleInterface::multiplies() const {
 
 bool RuleInterface::hasBF16Products() const {
   return std::any_of(plans.begin(), plans.end(), [](const PlanInterface &plan) {
-    return std::any_of(plan.products.begin(), plan.products.end(),
-                       [](const ProductInterface &product) { return product.bf16; });
+    return std::any_of(
+        plan.products.begin(), plan.products.end(),
+        [](const ProductInterface &product) { return product.operandFormat == UPD_BF16; });
   });
 }
 

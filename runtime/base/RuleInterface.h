@@ -57,6 +57,7 @@ struct RuleInterface {
   bool usesRows() const;
   /// Whether a plan has products, so that the code has the functions for them.
   bool multiplies() const;
+  /// Whether a plan has bf16 products, so that code for CPUs has the function for them.
   bool hasBF16Products() const;
 
   /// Reads a descriptor (updraft-c/descriptor.h) that may be damaged. UPD_INVALID_ARGUMENT: the

@@ -76,7 +76,7 @@ void PlanRun::multiplyPart(const ProductInterface &product, size_t position, siz
     call.rhs = at(product.rhs, batch * rhs.rows * rhs.columns + columnBegin * call.rhs_column);
     const int64_t first = batch * result.rows * result.columns;
     call.result = at(product.result, first + rowBegin * result.columns + columnBegin);
-    (product.bf16 ? kernels->bf16Product : kernels->product)(&call);
+    (product.operandFormat == UPD_BF16 ? kernels->bf16Product : kernels->product)(&call);
     if (product.symmetric)
       kernels->mirror(at(product.result, first), result.columns, rowBegin, rowEnd);
   }

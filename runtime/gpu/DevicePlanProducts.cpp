@@ -12,16 +12,17 @@ using updraft::runtime::ProductInterface;
 using updraft::runtime::sizeOf;
 using updraft::runtime::Status;
 
-/// How many operands of a product are packed: none unless it is in bf16, and one if a matrix is
+/// How many operands of a product are packed: none unless they are rounded, and one if a matrix is
 /// multiplied by its transpose, because both have the same lines.
 static size_t packedOperandsOf(const ProductInterface &product) {
-  if (!product.bf16)
+  if (!product.operandFormat)
     return 0;
   return product.lhs == product.rhs && product.lhsTransposed != product.rhsTransposed ? 1 : 2;
 }
 
-/// The bytes of the packed operands of a product of one tensor. 0 if it isn't in bf16, and if the
-/// matrices are so small that most of these bytes would be padding: then it is multiplied in f32.
+/// The bytes of the packed operands of a product of one tensor. 0 if they aren't rounded, and if
+/// the matrices are so small that most of these bytes would be padding: then it is multiplied in
+/// f32.
 size_t DevicePlan::packedBytesOf(size_t index, size_t position) const {
   const Product product = productOf(index, position);
   int64_t bytes = 0, elements = 0;
@@ -119,7 +120,7 @@ void DevicePlan::fillProducts(DeviceArena &tables, const DeviceArena &scratch) {
   }
 }
 
-/// Packs the operands of a bf16 product of one tensor from the unit number `firstUnit` on.
+/// Packs the rounded operands of a product of one tensor from the unit number `firstUnit` on.
 /// Returns the number of units.
 int64_t DevicePlan::fillPackings(DeviceArena &tables, const DeviceArena &scratch, Product &product,
                                  size_t index, size_t position, int64_t firstUnit) {
@@ -197,12 +198,13 @@ Status DevicePlan::launchProduct(const Step &step, size_t index, Window window) 
                        1);
   };
   if (units != 0) {
+    const bool isBF16 = plan.products[index].operandFormat == UPD_BF16;
     const size_t warpsOfBlock = UPD_GPU_THREADS / 32;
-    Status status = launchUnits(step, step.engine.pack,
+    Status status = launchUnits(step, isBF16 ? step.engine.packBF16 : step.engine.packF16,
                                 step.tables.at(packings[index], window.begin * operands),
                                 count * operands, units, warpsOfBlock);
     if (status.ok())
-      status = multiply(step.engine.multiplyBF16);
+      status = multiply(isBF16 ? step.engine.multiplyBF16 : step.engine.multiplyF16);
     if (!status.ok())
       return status;
   }

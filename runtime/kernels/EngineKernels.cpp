@@ -5,9 +5,9 @@
 #include "runtime/kernels/EngineKernels.h"
 
 #include "runtime/base/ScalarStorage.h"
-#include "runtime/kernels/BF16Tile.h"
 #include "runtime/kernels/KernelThread.h"
 #include "runtime/kernels/ProductTile.h"
+#include "runtime/kernels/RoundedTile.h"
 
 using namespace updraft::gpu;
 using updraft::runtime::loadScalar;
@@ -238,8 +238,9 @@ void compute(ProductTile<Element> &tile, const Product &product, const TilePlace
                place.row * ProductTile<Element>::side, place.column * ProductTile<Element>::side);
 }
 
-void compute(BF16Tile &tile, const Product &product, const TilePlace &place) {
-  const int64_t strips = bf16Strips(product.depth);
+template <upd_dtype format>
+void compute(RoundedTile<format> &tile, const Product &product, const TilePlace &place) {
+  const int64_t strips = roundedStrips(product.depth);
   auto stripsOf = [&](const void *packed, int64_t lines, int64_t line) {
     const int64_t perBatch = productTilesAlong(lines, sizeof(float));
     return static_cast<const PackedStrip *>(packed) + (place.batch * perBatch + line) * strips;
@@ -278,7 +279,7 @@ void multiply(const Product *products, int64_t count, int64_t tiles,
 
 UPD_GPU_SHARED ProductTile<float>::Strips floatStrips;
 UPD_GPU_SHARED ProductTile<double>::Strips doubleStrips;
-UPD_GPU_SHARED BF16Tile::Stages bf16Stages;
+UPD_GPU_SHARED PackedStages packedStages;
 
 UPD_GPU_KERNEL updraft_multiply_f32(const Product *products, int64_t count, int64_t tiles) {
   multiply<ProductTile<float>>(products, count, tiles, floatStrips);
@@ -288,7 +289,10 @@ UPD_GPU_KERNEL updraft_multiply_f64(const Product *products, int64_t count, int6
   multiply<ProductTile<double>>(products, count, tiles, doubleStrips);
 }
 
-UPD_GPU_KERNEL updraft_pack(const Packing *packings, int64_t count, int64_t units) {
+namespace {
+/// Inlined, which saves registers.
+template <upd_dtype format>
+[[gnu::always_inline]] inline void pack(const Packing *packings, int64_t count, int64_t units) {
   const int64_t warps = threadsOfGrid() / 32;
   for (int64_t number = threadOfGrid() / 32; number < units; number += warps) {
     const Packing &packing = jobOf(packings, count, &Packing::firstUnit, number);
@@ -296,13 +300,26 @@ UPD_GPU_KERNEL updraft_pack(const Packing *packings, int64_t count, int64_t unit
       continue;
     const int64_t unit = number - packing.firstUnit, perBatch = packing.unitsOfBatch();
     const auto *from = static_cast<const float *>(packing.streams[packing.operand.stream]);
-    packBlocks(packing, from, unit / perBatch, unit % perBatch,
-               static_cast<int>(threadOfBlock()) % 32);
+    packBlocks<format>(packing, from, unit / perBatch, unit % perBatch,
+                       static_cast<int>(threadOfBlock()) % 32);
   }
+}
+} // namespace
+
+UPD_GPU_KERNEL updraft_pack_bf16(const Packing *packings, int64_t count, int64_t units) {
+  pack<UPD_BF16>(packings, count, units);
+}
+
+UPD_GPU_KERNEL updraft_pack_f16(const Packing *packings, int64_t count, int64_t units) {
+  pack<UPD_F16>(packings, count, units);
 }
 
 UPD_GPU_KERNEL updraft_multiply_bf16(const Product *products, int64_t count, int64_t tiles) {
-  multiply<BF16Tile>(products, count, tiles, bf16Stages);
+  multiply<RoundedTile<UPD_BF16>>(products, count, tiles, packedStages);
+}
+
+UPD_GPU_KERNEL updraft_multiply_f16(const Product *products, int64_t count, int64_t tiles) {
+  multiply<RoundedTile<UPD_F16>>(products, count, tiles, packedStages);
 }
 
 namespace {

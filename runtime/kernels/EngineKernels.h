@@ -13,8 +13,10 @@
 //   updraft_combine_groups(const GroupCombination *, int64_t count)
 //   updraft_multiply_f32(const Product *, int64_t count, int64_t tiles)
 //   updraft_multiply_f64(const Product *, int64_t count, int64_t tiles)
-//   updraft_pack(const Packing *, int64_t count, int64_t units)
+//   updraft_pack_bf16(const Packing *, int64_t count, int64_t units)
+//   updraft_pack_f16(const Packing *, int64_t count, int64_t units)
 //   updraft_multiply_bf16(const Product *, int64_t count, int64_t tiles)
+//   updraft_multiply_f16(const Product *, int64_t count, int64_t tiles)
 //   updraft_transpose(const Transposition *, int64_t count, int64_t tiles)
 //   updraft_commit(const BegunTensor *, int64_t count)
 //   updraft_commit_groups(const GroupCommit *, int64_t count)
@@ -136,7 +138,8 @@ struct ProductOperand {
 
 /// The products of two matrices of a tensor, one for each batch, in the tensor's compute type. Each
 /// element is the chain of fused multiply-adds of upd_product_function. With packed operands,
-/// updraft_multiply_bf16 computes it: a sum in f32 of products of bf16, in any order.
+/// updraft_multiply_bf16 or updraft_multiply_f16 computes it: a sum in f32 of products of rounded
+/// operands, in any order.
 struct Product {
   void *const *streams; ///< of the tensor
   const void *row;      ///< its values from the prologues: if it is skipped, nothing is computed
@@ -170,16 +173,16 @@ constexpr int64_t productTilesOf(const Product &product, uint64_t bytes) {
                              : rows * productTilesAlong(product.columns, bytes);
 }
 
-/// The rows and columns of a tile of a bf16 product, and the depth and bytes of the strips of its
-/// operands.
-constexpr int bf16TileSide = 128, bf16StripDepth = 32;
-constexpr int64_t bf16StripBytes = int64_t(bf16TileSide) * bf16StripDepth * 2;
+/// The rows and columns of a tile of a product of rounded operands, and the depth and bytes of the
+/// strips of its operands.
+constexpr int roundedTileSide = 128, roundedStripDepth = 32;
+constexpr int64_t roundedStripBytes = int64_t(roundedTileSide) * roundedStripDepth * 2;
 
-constexpr int64_t bf16Strips(int64_t depth) {
-  return (depth + bf16StripDepth - 1) / bf16StripDepth;
+constexpr int64_t roundedStrips(int64_t depth) {
+  return (depth + roundedStripDepth - 1) / roundedStripDepth;
 }
 
-/// Rounds an operand of a bf16 product to bf16, in the order of runtime/kernels/BF16Tile.h.
+/// Rounds an operand of a product, and stores it in the order of runtime/kernels/RoundedTile.h.
 struct Packing {
   void *const *streams; ///< of the tensor
   const void *row;      ///< as in Product
@@ -192,10 +195,10 @@ struct Packing {
   int64_t firstUnit; ///< the number of units of the packings before this one
 
   constexpr int64_t bytesOfBatch() const {
-    return productTilesAlong(lines, sizeof(float)) * bf16Strips(depth) * bf16StripBytes;
+    return productTilesAlong(lines, sizeof(float)) * roundedStrips(depth) * roundedStripBytes;
   }
   /// A unit is the part of a strip that a warp packs at once: its lines, with 16 elements each.
-  constexpr int64_t unitsOfBatch() const { return bytesOfBatch() / (bf16TileSide * 16 * 2); }
+  constexpr int64_t unitsOfBatch() const { return bytesOfBatch() / (roundedTileSide * 16 * 2); }
 };
 
 /// Transposes the matrices of a tensor, one for each batch.

@@ -79,6 +79,35 @@ updraft.plan @Plan compute f32 matrix shapes wide|square {
   %5 = updraft.multiply %0 transposed, %4 : <f32>, <f32> -> <f32, columns_by_columns>
 }
 
+// Products whose operands may be rounded.
+// CHECK-LABEL: updraft.rule @Rounded compute f32 matrix fast {
+// CHECK:         %[[A:.*]] = updraft.product bf16 symmetric %grad, %{{.*}} : f32
+// CHECK:         updraft.product f16 %[[A]], %grad {note = "f16"} : f32
+updraft.rule @Rounded compute f32 matrix fast {
+  %0 = updraft.param stored f32 : f32
+  %1 = updraft.grad stored f32 : f32
+  %2 = updraft.transpose %1 : f32
+  %3 = updraft.product bf16 symmetric %1, %2 : f32
+  %4 = updraft.product f16 %3, %1 {note = "f16"} : f32
+  updraft.next %4 : f32
+}
+
+// CHECK-LABEL: updraft.plan @RoundedPlan compute f32 matrix fast {
+// CHECK:         %[[A:.*]] = updraft.multiply bf16 %param, %param transposed : <f32>, <f32> -> <f32, rows_by_rows>
+// CHECK:         updraft.multiply f16 symmetric %[[A]], %[[A]] : <f32, rows_by_rows>, <f32, rows_by_rows> -> <f32, rows_by_rows>
+updraft.plan @RoundedPlan compute f32 matrix fast {
+  %0 = updraft.stream "param" : <f32>
+  %1 = updraft.stream "grad" : <f32>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  %2 = updraft.multiply bf16 %0, %0 transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %3 = updraft.multiply f16 symmetric %2, %2 : <f32, rows_by_rows>, <f32, rows_by_rows> -> <f32, rows_by_rows>
+}
+
 // States of square matrices, and the identity.
 // CHECK-LABEL: updraft.rule @States compute f32 matrix {
 // CHECK:         %l = updraft.state "l" over rows_by_rows stored f32 initial %{{.*}} : f32

@@ -489,6 +489,19 @@ updraft.plan @P compute f32 matrix {
 
 // -----
 
+// multiply_c5: f64
+updraft.plan @P compute f64 matrix fast {
+  %p = updraft.stream "param" : !updraft.stream<f64>
+  %g = updraft.stream "grad" : !updraft.stream<f64>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.multiply' op is `f16`, which needs a `fast` plan that computes f32}}
+  %gram = updraft.multiply f16 %p, %p transposed
+      : !updraft.stream<f64>, !updraft.stream<f64> -> !updraft.stream<f64, rows_by_rows>
+}
+
+// -----
+
 // streamtype_c2: a transposed matrix
 updraft.plan @P compute f32 matrix {
   // expected-error @+1 {{is over `transposed`, must be over `element`, `row`, `column`, `batch`, `rows_by_rows`, `columns_by_columns`, `chosen_by_columns`, `rows_by_chosen` or `chosen_by_chosen`}}

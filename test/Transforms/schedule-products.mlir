@@ -207,23 +207,23 @@ updraft.rule @Squares compute f32 matrix {
 
 // -----
 
-// A bf16 product is one in fast rules that compute f32.
-// CHECK-LABEL: updraft.plan @BF16 compute f32 matrix fast
+// Operands are rounded in fast rules that compute f32.
+// CHECK-LABEL: updraft.plan @Rounded compute f32 matrix fast
 // CHECK:         %[[A:.*]] = updraft.multiply bf16 symmetric %grad, %grad transposed :
-// CHECK:         updraft.multiply bf16 %[[A]], %grad :
-updraft.rule @BF16 compute f32 matrix fast {
+// CHECK:         updraft.multiply f16 %[[A]], %grad :
+updraft.rule @Rounded compute f32 matrix fast {
   %param = updraft.param stored f32 : f32
   %grad = updraft.grad stored f32 : f32
   %t = updraft.transpose %grad : f32
   %a = updraft.product bf16 symmetric %grad, %t : f32
-  %b = updraft.product bf16 %a, %grad : f32
+  %b = updraft.product f16 %a, %grad : f32
   updraft.next %b : f32
 }
 
 // -----
 
 // CHECK-LABEL: updraft.plan @Exact compute f32 matrix
-// CHECK-NOT:     bf16
+// CHECK-NOT:     f16
 updraft.rule @Exact compute f32 matrix {
   %param = updraft.param stored f32 : f32
   %grad = updraft.grad stored f32 : f32
@@ -236,12 +236,12 @@ updraft.rule @Exact compute f32 matrix {
 // -----
 
 // CHECK-LABEL: updraft.plan @Double compute f64 matrix fast
-// CHECK-NOT:     bf16
+// CHECK-NOT:     f16
 updraft.rule @Double compute f64 matrix fast {
   %param = updraft.param stored f64 : f64
   %grad = updraft.grad stored f64 : f64
   %t = updraft.transpose %grad : f64
   %a = updraft.product bf16 symmetric %grad, %t : f64
-  %b = updraft.product %a, %grad : f64
+  %b = updraft.product f16 %a, %grad : f64
   updraft.next %b : f64
 }

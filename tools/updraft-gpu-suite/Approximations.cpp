@@ -19,9 +19,10 @@ using json = nlohmann::ordered_json;
 /// value. With errors of two units in every operation and random signs, the largest error over all
 /// rules without products is 14. Products of f32 amplify errors of their operands.
 constexpr double fastUnitsPerStep = 16, multipliedUnitsPerStep = 64, bf16UnitsPerStep = 1;
-/// The bound of all elements' largest change, if products are in bf16 on one side and not on the
-/// other. Twice what Newton and Schulz's iteration in bf16 is apart from that in f32.
-constexpr double bf16Part = 0.125;
+/// The bounds of all elements' largest change, if products are in bf16 or f16 on one side and not
+/// on the other. Twice what Newton and Schulz's iteration in bf16 is apart from that in f32; f16
+/// has 8 times smaller rounding errors.
+constexpr double bf16Part = 0.125, f16Part = bf16Part / 8;
 
 const std::vector<Approximation> &updraft::suite::approximations() {
   static const std::vector<Approximation> all = {
@@ -205,8 +206,8 @@ json updraft::suite::fastStepsAgree(Device &device, RuleRequest request,
   double allowed = isF32 ? fastUnitsPerStep : bf16UnitsPerStep;
   if (cpu.multiplies() && isF32)
     allowed = multipliedUnitsPerStep;
-  if (cpu.hasBF16Products())
-    allowed = std::ldexp(bf16Part, isF32 ? 24 : 8);
+  if (cpu.rounds("bf16") || cpu.rounds("f16"))
+    allowed = std::ldexp(cpu.rounds("bf16") ? bf16Part : f16Part, isF32 ? 24 : 8);
   double largest = 0;
   for (uint64_t step = 1; step <= 5; ++step) {
     for (Side *side : {&cpu, &onDevice}) {

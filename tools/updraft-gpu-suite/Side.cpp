@@ -195,11 +195,11 @@ std::vector<std::string> Side::states() const {
   return names;
 }
 
-bool Side::hasStage(const std::string &member) const {
+bool Side::hasStage(const std::string &member, const std::string &text) const {
   const auto interface = nlohmann::json::parse(upd_rule_interface(rule.get()));
   for (const auto &plan : interface.at("plans"))
     for (const auto &stage : plan.at("sequence"))
-      if (stage.contains(member))
+      if (stage.contains(member) && (text.empty() || stage.at(member) == text))
         return true;
   return false;
 }

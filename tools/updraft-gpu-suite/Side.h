@@ -43,9 +43,10 @@ public:
   size_t tensors() const { return shapes.size(); }
   const TensorShape &shape(size_t tensor) const { return shapes[tensor]; }
   std::vector<std::string> states() const;
-  /// Whether steps multiply matrices, and whether a product is in bf16.
+  /// Whether steps multiply matrices.
   bool multiplies() const { return hasStage("product"); }
-  bool hasBF16Products() const { return hasStage("bf16"); }
+  /// Whether a product may round its operands to this type: "bf16" or "f16".
+  bool rounds(const std::string &format) const { return hasStage("operand_format", format); }
   /// Whether steps have functions of matrices.
   bool hasMatrixFunctions() const { return hasStage("call"); }
   upd_dtype paramType() const { return upd_rule_param_dtype(rule.get()); }
@@ -56,7 +57,8 @@ public:
 
 private:
   /// Whether a stage of a plan has a member in the rule's interface.
-  bool hasStage(const std::string &member) const;
+  /// Whether a stage has the member, with this text if it isn't empty.
+  bool hasStage(const std::string &member, const std::string &text = "") const;
 
   /// An allocation of this side.
   struct Memory {

@@ -1,8 +1,8 @@
 //===- DeviceProductTests.cpp - Products of matrices on a device ------------------------------===//
 // The kernel that multiplies must have the bits of one chain of fused multiply-adds per element, at
-// every edge of its tiles. BF16 products are within a bound. Then steps of rules with products
-// have the bits of the CPU's. The
-// devices are the emulator and, if there is one, a GPU.
+// every edge of its tiles. Products of operands rounded to bf16 or f16 are within a bound. Then
+// steps of rules with products have the bits of the CPU's. The devices are the emulator and, if
+// there is one, a GPU.
 
 #include "SteppedSides.h"
 #include "runtime/gpu/DeviceStep.h"
@@ -10,6 +10,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 using namespace updraft;
 using namespace updraft::differential;
@@ -20,16 +21,29 @@ struct Sizes {
   int64_t rows, columns, depth, batches;
 };
 
-float roundedToBF16(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000U);
+/// bf16 or f16, if operands are rounded.
+using OperandFormat = std::optional<upd_dtype>;
+
+/// Rounds a finite value to a multiple of its unit in the last place, ties to even.
+float rounded(float value, OperandFormat format) {
+  if (!format || value == 0)
+    return value;
+  const bool isF16 = format == UPD_F16;
+  const int unit = std::max(std::ilogb(value), isF16 ? -14 : -126) - (isF16 ? 10 : 7);
+  const float result = std::ldexp(std::nearbyint(std::ldexp(value, -unit)), unit);
+  return isF16 && std::fabs(result) > 65504 ? std::copysign(INFINITY, value) : result;
 }
+
+enum class Values : uint8_t {
+  Random,
+  Integers ///< so small that all formats have them, and f32 their sums
+};
 
 template <typename Element> class Multiplication {
 public:
   Multiplication(gpu::Device &device, const gpu::EngineKernels &engine, Sizes sizes,
-                 bool isBF16 = false)
-      : device(device), engine(engine), sizes(sizes), isBF16(isBF16),
+                 OperandFormat format = {})
+      : device(device), engine(engine), sizes(sizes), format(format),
         random(sizes.rows * 1000 + sizes.columns) {}
 
   ~Multiplication() {
@@ -37,41 +51,29 @@ public:
       device.release(memory);
   }
 
-  void run(bool lhsTransposed, bool rhsTransposed, bool isSymmetric, bool isSkipped = false) {
+  void run(bool lhsTransposed, bool rhsTransposed, bool isSymmetric, bool isSkipped = false,
+           Values kind = Values::Random) {
     const auto [rows, columns, depth, batches] = sizes;
-    const std::vector<Element> lhs = values(batches * rows * depth);
+    const std::vector<Element> lhs = values(batches * rows * depth, kind);
     // A symmetric product is one of a matrix and its transpose.
-    const std::vector<Element> rhs = isSymmetric ? lhs : values(batches * depth * columns);
-    const auto untouched = Element(-77);
-    std::vector<Element> result(batches * rows * columns, untouched);
-    std::vector<void *> streams = {copy(lhs), copy(rhs), copy(result)};
-    const std::vector<Element> skip = {Element(isSkipped ? 1 : 0)};
+    const std::vector<Element> rhs = isSymmetric ? lhs : values(batches * depth * columns, kind);
     const bool lhsByRows = !lhsTransposed, rhsByRows = rhsTransposed;
-    gpu::Product product{static_cast<void *const *>(copy(streams)),
-                         copy(skip),
-                         0,
-                         sizeof(Element) == 4 ? UPD_F32 : UPD_F64,
-                         {0, lhsByRows ? depth : 1, lhsByRows ? 1 : rows, rows * depth},
-                         {1, rhsByRows ? depth : 1, rhsByRows ? 1 : columns, depth * columns},
-                         2,
-                         columns,
-                         rows * columns,
-                         rows,
-                         columns,
-                         depth,
-                         isSymmetric,
-                         0};
-    if (isBF16)
-      pack(product);
-    int64_t tiles = batches * productTilesOf(product, sizeof(Element)), count = 1;
-    auto *products = static_cast<gpu::Product *>(copy(std::vector<gpu::Product>{product}));
-    void *arguments[] = {&products, &count, &tiles};
-    gpu::Kernel kernel = sizeof(Element) == 4 ? engine.multiplyF32 : engine.multiplyF64;
-    if (isBF16)
-      kernel = engine.multiplyBF16;
-    ASSERT_TRUE(device.launch(kernel, device.blocksFor(tiles, 1), arguments, nullptr).ok());
-    ASSERT_TRUE(
-        device.read(result.data(), streams[2], result.size() * sizeof(Element), nullptr).ok());
+    const gpu::Product product{nullptr,
+                               nullptr,
+                               0,
+                               sizeof(Element) == 4 ? UPD_F32 : UPD_F64,
+                               {0, lhsByRows ? depth : 1, lhsByRows ? 1 : rows, rows * depth},
+                               {1, rhsByRows ? depth : 1, rhsByRows ? 1 : columns, depth * columns},
+                               2,
+                               columns,
+                               rows * columns,
+                               rows,
+                               columns,
+                               depth,
+                               isSymmetric,
+                               0};
+    std::vector<Element> result(batches * rows * columns, untouched);
+    ASSERT_NO_FATAL_FAILURE(multiply(product, lhs, rhs, isSkipped, result));
     for (int64_t b = 0, place = 0; b < batches; ++b)
       for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < columns; ++j, ++place) {
@@ -83,11 +85,11 @@ public:
             const Element right =
                 rhs[b * depth * columns + j * product.rhs.lineStride + k * product.rhs.depthStride];
             sum = std::fma(left, right, sum);
-            const double term = double(roundedToBF16(left)) * roundedToBF16(right);
+            const double term = double(rounded(left, format)) * rounded(right, format);
             exact += term;
             magnitude += std::fabs(term);
           }
-          if (isBF16) {
+          if (format && kind == Values::Random) {
             // Each of the `depth` additions may be off by a unit of the largest partial sum, and
             // subnormal results are one unit wide.
             ASSERT_NEAR(result[place], exact, depth * (0x1p-23 * magnitude + 0x1p-149))
@@ -102,6 +104,27 @@ public:
               << ", " << j << "): " << result[place] << ", expected " << sum;
         }
   }
+
+  /// Computes a product that is described but for its memory.
+  void multiply(gpu::Product product, const std::vector<Element> &lhs,
+                const std::vector<Element> &rhs, bool isSkipped, std::vector<Element> &result) {
+    std::vector<void *> streams = {copy(lhs), copy(rhs), copy(result)};
+    product.streams = static_cast<void *const *>(copy(streams));
+    product.row = copy(std::vector<Element>{Element(isSkipped ? 1 : 0)});
+    if (format)
+      pack(product);
+    int64_t tiles = sizes.batches * productTilesOf(product, sizeof(Element)), count = 1;
+    auto *products = static_cast<gpu::Product *>(copy(std::vector<gpu::Product>{product}));
+    void *arguments[] = {&products, &count, &tiles};
+    gpu::Kernel kernel = sizeof(Element) == 4 ? engine.multiplyF32 : engine.multiplyF64;
+    if (format)
+      kernel = format == UPD_BF16 ? engine.multiplyBF16 : engine.multiplyF16;
+    ASSERT_TRUE(device.launch(kernel, device.blocksFor(tiles, 1), arguments, nullptr).ok());
+    ASSERT_TRUE(
+        device.read(result.data(), streams[2], result.size() * sizeof(Element), nullptr).ok());
+  }
+
+  static constexpr auto untouched = Element(-77);
 
 private:
   /// Packs both operands.
@@ -127,16 +150,20 @@ private:
     auto *first = static_cast<gpu::Packing *>(copy(packings));
     int64_t count = 2;
     void *arguments[] = {&first, &count, &blocks};
-    ASSERT_TRUE(
-        device
-            .launch(engine.pack, device.blocksFor(blocks, UPD_GPU_THREADS / 32), arguments, nullptr)
-            .ok());
+    ASSERT_TRUE(device
+                    .launch(format == UPD_BF16 ? engine.packBF16 : engine.packF16,
+                            device.blocksFor(blocks, UPD_GPU_THREADS / 32), arguments, nullptr)
+                    .ok());
   }
 
-  std::vector<Element> values(int64_t count) {
+  std::vector<Element> values(int64_t count, Values kind) {
     std::vector<Element> made(count);
     std::normal_distribution<Element> distribution;
     for (Element &value : made) {
+      if (kind == Values::Integers) {
+        value = Element(int64_t(random() % 201) - 100);
+        continue;
+      }
       value = distribution(random);
       // Products of these round to -0 or are subnormal.
       if (random() % 8 == 0)
@@ -156,7 +183,7 @@ private:
   gpu::Device &device;
   const gpu::EngineKernels &engine;
   Sizes sizes;
-  bool isBF16;
+  OperandFormat format;
   std::mt19937_64 random;
   std::vector<void *> allocated;
 };
@@ -165,17 +192,18 @@ class DeviceProducts : public OnDevice<> {
 protected:
   void SetUp() override { ASSERT_TRUE(gpu::EngineKernels::load(*on.device, engine).ok()); }
 
-  template <typename Element> void multiply(Sizes sizes, bool isBF16 = false) {
+  template <typename Element>
+  void multiply(Sizes sizes, OperandFormat format = {}, Values kind = Values::Random) {
     for (const bool lhsTransposed : {false, true})
       for (const bool rhsTransposed : {false, true})
-        Multiplication<Element>(*on.device, engine, sizes, isBF16)
-            .run(lhsTransposed, rhsTransposed, false);
+        Multiplication<Element>(*on.device, engine, sizes, format)
+            .run(lhsTransposed, rhsTransposed, false, false, kind);
   }
 
   template <typename Element>
-  void multiplySymmetric(int64_t side, int64_t depth, int64_t batches, bool isBF16 = false) {
+  void multiplySymmetric(int64_t side, int64_t depth, int64_t batches, OperandFormat format = {}) {
     for (const bool transposed : {false, true})
-      Multiplication<Element>(*on.device, engine, {side, side, depth, batches}, isBF16)
+      Multiplication<Element>(*on.device, engine, {side, side, depth, batches}, format)
           .run(transposed, !transposed, true);
   }
 
@@ -208,14 +236,52 @@ TEST_P(DeviceProducts, LeaveTheResultIfTheTensorIsSkipped) {
 }
 
 // Tiles are 128 wide, warps have 64 x 32 elements, and strips are 32 deep.
-TEST_P(DeviceProducts, InBF16AreWithinTheirBound) {
+TEST_P(DeviceProducts, OfRoundedOperandsAreWithinTheirBound) {
   const Sizes sizes[] = {{1, 1, 1, 1},    {9, 5, 0, 1},      {16, 8, 16, 1},
                          {3, 5, 17, 3},   {33, 65, 31, 2},   {64, 32, 32, 1},
                          {65, 33, 33, 2}, {128, 128, 64, 1}, {129, 127, 70, 1}};
-  for (const Sizes &each : sizes)
-    ASSERT_NO_FATAL_FAILURE(multiply<float>(each, true));
-  for (const int64_t side : {1, 17, 127, 130})
-    ASSERT_NO_FATAL_FAILURE(multiplySymmetric<float>(side, 34, 2, true));
+  for (const upd_dtype format : {UPD_BF16, UPD_F16}) {
+    for (const Sizes &each : sizes)
+      ASSERT_NO_FATAL_FAILURE(multiply<float>(each, format));
+    for (const int64_t side : {1, 17, 127, 130})
+      ASSERT_NO_FATAL_FAILURE(multiplySymmetric<float>(side, 34, 2, format));
+  }
+}
+
+// If an element is at the wrong place of a fragment, sums differ.
+TEST_P(DeviceProducts, OfRoundedIntegersAreExact) {
+  for (const upd_dtype format : {UPD_BF16, UPD_F16})
+    for (const Sizes &each : {Sizes{16, 8, 16, 1}, Sizes{64, 32, 32, 1}, Sizes{129, 127, 70, 1}})
+      ASSERT_NO_FATAL_FAILURE(multiply<float>(each, format, Values::Integers));
+}
+
+// f16 has subnormal values, and larger ones than 65504 are infinite.
+TEST_P(DeviceProducts, RoundToTheRangeOfF16) {
+  const float infinity = INFINITY, tie = 1 + 0x1p-11F;
+  const std::vector<float> values = {tie,
+                                     std::nextafter(tie, 2.F),
+                                     1 + 3 * 0x1p-11F,
+                                     65519.99F,
+                                     65520,
+                                     -65520,
+                                     1e30F,
+                                     -infinity,
+                                     0x1p-14F,
+                                     0x1.7cp-15F,
+                                     -0x1p-24F,
+                                     0x1p-25F,
+                                     std::nextafter(0x1p-25F, 1.F),
+                                     1e-30F};
+  const std::vector<float> expected = {
+      1,         1 + 0x1p-10F, 1 + 0x1p-9F, 65504,     infinity, -infinity, infinity,
+      -infinity, 0x1p-14F,     0x1.7cp-15F, -0x1p-24F, 0,        0x1p-24F,  0};
+  const auto count = static_cast<int64_t>(values.size());
+  Multiplication<float> multiplication(*on.device, engine, {count, 1, 1, 1}, UPD_F16);
+  const gpu::Product product{
+      nullptr, nullptr, 0, UPD_F32, {0, 1, 1, count}, {1, 1, 1, 1}, 2, 1, count, count, 1, 1, 0, 0};
+  std::vector<float> result(values.size());
+  multiplication.multiply(product, values, {1}, false, result);
+  EXPECT_EQ(result, expected);
 }
 
 // Sums of -0 stay -0 beyond the depth of the last strip.

@@ -232,7 +232,10 @@ TEST(Descriptor, RefusesOtherMembersOfAProduct) {
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.loop = UPD_LOOP_MATRIX; })), members);
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= UPD_PROLOGUE_BY_TENSOR; })),
             members);
-  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= 32; })), members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= 64; })), members);
+  EXPECT_EQ(problemOf(withProduct(
+                [](Stage &stage) { stage.flags |= UPD_PRODUCT_BF16 | UPD_PRODUCT_F16; })),
+            "a product is both bf16 and f16");
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.kind = upd_stage_kind(4); })),
             "unknown kind of a stage 4, expected 0 to 3");
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.function = UPD_FUNCTION_SORT_ROWS; })),

@@ -109,6 +109,17 @@ RuleInterface products() {
   return rule;
 }
 
+/// As `products`, in f64.
+RuleInterface doubleProducts() {
+  RuleInterface rule = products();
+  rule.compute = rule.param = UPD_F64;
+  for (PlanInterface &plan : rule.plans)
+    for (StreamInterface &stream : plan.streams)
+      if (stream.dtype == UPD_F32)
+        stream.dtype = UPD_F64;
+  return rule;
+}
+
 /// As `products`, with the eigenvectors of the Gram matrix and a sort by its eigenvalues, in steps
 /// where a flag is set.
 RuleInterface calls() {
@@ -227,14 +238,16 @@ TEST(RuleInterface, HoldsProductsAndShapes) {
   EXPECT_EQ(wide.sequence[3].index, 2u);
 }
 
-TEST(RuleInterface, HoldsBF16Products) {
+TEST(RuleInterface, HoldsFormatsOfOperands) {
   RuleInterface rule = products();
   EXPECT_FALSE(readBack(rule).hasBF16Products());
-  rule.plans[2].products[1].bf16 = true;
-  const RuleInterface read = readBack(rule);
-  EXPECT_TRUE(read.hasBF16Products());
-  EXPECT_FALSE(read.plans[2].products[0].bf16);
-  EXPECT_TRUE(read.plans[2].products[1].bf16);
+  for (const upd_dtype format : {UPD_BF16, UPD_F16}) {
+    rule.plans[2].products[1].operandFormat = format;
+    const RuleInterface read = readBack(rule);
+    EXPECT_EQ(read.hasBF16Products(), format == UPD_BF16);
+    EXPECT_FALSE(read.plans[2].products[0].operandFormat);
+    EXPECT_EQ(read.plans[2].products[1].operandFormat, format);
+  }
 }
 
 TEST(RuleInterface, HoldsCallsAndConditions) {
@@ -365,6 +378,10 @@ TEST(RuleInterface, ProductsAreExportedAsJson) {
                       R"({"product":1,"lhs":3,"lhs_transposed":true,"rhs":0,"result":4},)"),
             std::string::npos)
       << json;
+  RuleInterface rule = products();
+  rule.plans[2].products[1].operandFormat = UPD_F16;
+  EXPECT_NE(rule.json().find(R"("rhs":0,"operand_format":"f16","result":4})"), std::string::npos)
+      << rule.json();
 }
 
 TEST(RuleInterface, ListsTheScalesOfBlocks) {
@@ -572,6 +589,10 @@ TEST(RuleInterface, RefusesInvalidProducts) {
                  "the streams 0 and 0 have no product over columns x columns");
   EXPECT_PROBLEM(products, plan.products[2].lhsTransposed = false,
                  "the streams 4 and 0 have no product over columns x columns");
+  EXPECT_PROBLEM(doubleProducts, plan.products[1].operandFormat = UPD_BF16,
+                 "a bf16 product of `f64`, expected `f32`");
+  EXPECT_PROBLEM(doubleProducts, plan.products[1].operandFormat = UPD_F16,
+                 "an f16 product of `f64`, expected `f32`");
   EXPECT_PROBLEM(products, plan.products[1].symmetric = true,
                  "the result of a symmetric product is over an element");
   EXPECT_PROBLEM(

@@ -427,8 +427,9 @@ LogicalResult MultiplyOp::verify() {
     return emitOpError() << "is `symmetric`, but its result is over `"
                          << stringifyExtent(getType().getOver()) << "`, must be square";
   // multiply_c5
-  if (getBf16() && !(plan.getFast() && compute.isF32()))
-    return emitOpError() << "is `bf16`, which needs a `fast` plan that computes f32";
+  if (getOperandFormat() && !(plan.getFast() && compute.isF32()))
+    return emitOpError() << "is `" << stringifyOperandFormat(*getOperandFormat())
+                         << "`, which needs a `fast` plan that computes f32";
   return verifyCondition(*this, getCondition());
 }
 

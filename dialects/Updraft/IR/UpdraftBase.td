@@ -104,6 +104,14 @@ def Updraft_MatrixFunctionAttr : EnumAttr<Updraft_Dialect, Updraft_MatrixFunctio
   let assemblyFormat = "$value";
 }
 
+// Unlike the enums above, this one doesn't have an attribute of the dialect: MLIR can parse such an
+// attribute at the start of a format only if it isn't optional.
+def Updraft_OperandFormat : I32EnumAttr<
+    "OperandFormat", "what operands of a product may be rounded to",
+    [I32EnumAttrCase<"bf16", 0>, I32EnumAttrCase<"f16", 1>]> {
+  let cppNamespace = "::updraft";
+}
+
 def Updraft_Quantisation : Updraft_Enum<"Quantisation", "how a code of a block stands for a value", [
     I32EnumAttrCase<"linear", 0>, I32EnumAttrCase<"companded", 1>]>;
 

@@ -335,8 +335,8 @@ def Updraft_MultiplyOp : Updraft_Op<"multiply", [HasParent<"PlanOp">]> {
     Computes all elements of `updraft.product`. An operand that is `transposed` is read with rows
     and columns exchanged. The result is a temporary, which is not in the memory of an operand.
 
-    With `bf16`, operands are rounded to bf16 where the target multiplies bf16, and the sums are in
-    f32, in any order.
+    With `bf16` or `f16`, operands are rounded to this type where the target multiplies it, and the
+    sums are in f32, in any order.
 
     Constraints:
     - `multiply_c1`: the plan has `matrix`. The operands and the result are streams of matrices in
@@ -345,7 +345,7 @@ def Updraft_MultiplyOp : Updraft_Op<"multiply", [HasParent<"PlanOp">]> {
       of `lhs` and the columns of `rhs`.
     - `multiply_c3`: the result of a `symmetric` product is square.
     - `multiply_c4`: the condition is a result of a prologue.
-    - `multiply_c5`: a `bf16` product is in a plan that is `fast`, with the compute type f32.
+    - `multiply_c5`: a `bf16` or `f16` product is in a plan that is `fast`, with the compute type f32.
 
     ```mlir
     %gram = updraft.multiply symmetric %x, %x transposed
@@ -354,12 +354,12 @@ def Updraft_MultiplyOp : Updraft_Op<"multiply", [HasParent<"PlanOp">]> {
         : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32> -> !updraft.stream<f32>
     ```
   }];
-  let arguments = (ins UnitAttr:$bf16, UnitAttr:$symmetric, Updraft_StreamType:$lhs,
-                       UnitAttr:$lhs_transposed, Updraft_StreamType:$rhs,
+  let arguments = (ins OptionalAttr<Updraft_OperandFormat>:$operand_format, UnitAttr:$symmetric,
+                       Updraft_StreamType:$lhs, UnitAttr:$lhs_transposed, Updraft_StreamType:$rhs,
                        UnitAttr:$rhs_transposed, Optional<I1>:$condition);
   let results = (outs Updraft_StreamType:$result);
   let assemblyFormat = [{
-    (`when` `(` $condition^ `)`)? (`bf16` $bf16^)? (`symmetric` $symmetric^)?
+    (`when` `(` $condition^ `)`)? ($operand_format^)? (`symmetric` $symmetric^)?
     $lhs (`transposed` $lhs_transposed^)? `,` $rhs (`transposed` $rhs_transposed^)? attr-dict
     `:` type($lhs) `,` type($rhs) `->` type($result)
   }];

@@ -330,7 +330,8 @@ def Updraft_ProductOp : Updraft_Op<"product", [
     `symmetric`, so `updraft-orient-products` adds the word. For other operands it is a part of the
     rule.
 
-    With `bf16`, a `fast` rule may round the operands to bf16 first, and add up in any order.
+    With `bf16` or `f16`, a `fast` rule may round the operands to this type first, and add up in any
+    order.
 
     Constraints:
     - `product_c1`: both operands are matrices of values: over `element`, `rows_by_rows`,
@@ -345,11 +346,11 @@ def Updraft_ProductOp : Updraft_Op<"product", [
     %y = updraft.product %gram, %x : f32
     ```
   }];
-  let arguments = (ins UnitAttr:$bf16, UnitAttr:$symmetric, Updraft_Compute:$lhs,
-                       Updraft_Compute:$rhs);
+  let arguments = (ins OptionalAttr<Updraft_OperandFormat>:$operand_format, UnitAttr:$symmetric,
+                       Updraft_Compute:$lhs, Updraft_Compute:$rhs);
   let results = (outs Updraft_Compute:$result);
   let assemblyFormat = [{
-    (`bf16` $bf16^)? (`symmetric` $symmetric^)? $lhs `,` $rhs attr-dict `:` type($result)
+    ($operand_format^)? (`symmetric` $symmetric^)? $lhs `,` $rhs attr-dict `:` type($result)
   }];
 }
 

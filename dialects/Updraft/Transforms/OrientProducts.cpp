@@ -126,9 +126,10 @@ Value Orienter::transposeOf(Value value) {
               return value;
             // Factors commute in a fused multiply-add, so the bits are the same.
             Value lhs = makeTranspose(product.getRhs()), rhs = makeTranspose(product.getLhs());
+            UnitAttr symmetric = product.getSymmetricAttr();
             builder.setInsertionPoint(product);
             return ProductOp::create(builder, product.getLoc(), product.getType(),
-                                     product.getBf16Attr(), product.getSymmetricAttr(), lhs, rhs);
+                                     product.getOperandFormatAttr(), symmetric, lhs, rhs);
           })
           .Case<ParamOp, GradOp, StateOp, RandomOp, ApplyOp>(
               [&](auto) { return makeTranspose(value); })

@@ -288,15 +288,17 @@ void Scheduler::createWholeMatrix(Operation &operation) {
     return converted ? converted : planValues.lookup(value);
   };
   Value made;
-  if (auto product = dyn_cast<ProductOp>(operation))
+  if (auto product = dyn_cast<ProductOp>(operation)) {
+    const bool mayRound = rule.getFast() && type.getStorage().isF32();
     made = MultiplyOp::create(builder, product.getLoc(), type,
-                              product.getBf16() && rule.getFast() && type.getStorage().isF32(),
+                              mayRound ? product.getOperandFormatAttr() : OperandFormatAttr(),
                               product.getSymmetric(), streamOf(product.getLhs()),
                               isTransposed(product.getLhs()), streamOf(product.getRhs()),
                               isTransposed(product.getRhs()), condition);
-  else
+  } else {
     made = CallOp::create(builder, operation.getLoc(), type, cast<ApplyOp>(operation).getFunction(),
                           llvm::map_to_vector(operation.getOperands(), streamOf), condition);
+  }
   planValues.map(result, made);
 }
 

@@ -68,7 +68,8 @@ _MEANINGS = {
     "ef_decay": "factor by which a step multiplies the momentum of the rows or columns it updates",
     "ns_set": "name of the coefficients of the Newton-Schulz iteration",
     "ns_steps": "number of steps of the Newton-Schulz iteration; derived from `ns_set`",
-    "bf16_products": 'whether to round the operands of products to bf16; use numerics="fast"',
+    "products": '"full", "bf16" or "f16": the type to which operands of products are rounded with '
+    'numerics="fast"',
     "ns_coefficients": 'the coefficients of the set "custom", which repeats them',
     "accumulation": '"average", "sum" or "feedback": how gradients are added to the momentum',
     "adjust_lr_fn": '"original", "match_rms_adamw", "spectral_unclamped" or "none": the factor for '

@@ -33,13 +33,13 @@ def _cpu_multiplies_bf16() -> bool:
     return any(features.get(name, False) for name in ("avx512_bf16", "bf16"))
 
 
-def _multiplies_bf16(group: Group, dtype: torch.dtype) -> bool:
-    """Whether bf16 products take less time for the group than the Gram form in f32."""
+def _products(group: Group, dtype: torch.dtype) -> str:
+    """The products of a group: bf16 where these take less time than the Gram form in f32."""
     params = group["params"]
     # In f64 nothing is rounded.
     if not params or params[0].dtype == torch.float64:
-        return False
-    return any(param.is_cuda for param in params) or _cpu_multiplies_bf16()
+        return "full"
+    return "bf16" if any(param.is_cuda for param in params) or _cpu_multiplies_bf16() else "full"
 
 
 class Muon(SplitStep, torch.optim.Muon):
@@ -89,7 +89,7 @@ class Muon(SplitStep, torch.optim.Muon):
     def _correspond(self, numerics: str | None, storage: Mapping[str, Any] | None) -> None:
         super()._correspond(numerics, storage)
         if numerics == "fast":
-            settings = {**self.correspondence.settings, "bf16_products": _multiplies_bf16}
+            settings = {**self.correspondence.settings, "products": _products}
             self.correspondence = dataclasses.replace(self.correspondence, settings=settings)
 
     def _update_of(self, shape: torch.Size) -> Correspondence:

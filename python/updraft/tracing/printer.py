@@ -40,7 +40,8 @@ _MAX_TEXT = 1 << 16
 _PRODUCTS = frozenset(
     {
         *("@", "almost_orthogonal", "bf16_newton_schulz", "bf16_product", "cholesky"),
-        *("diagonal", "eigenvalues", "eigenvectors", "gather_columns", "gather_rows", "gram"),
+        *("diagonal", "eigenvalues", "eigenvectors", "f16_newton_schulz", "f16_product"),
+        *("gather_columns", "gather_rows", "gram"),
         *(
             "gram_newton_schulz",
             "identity",

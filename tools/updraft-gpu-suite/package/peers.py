@@ -205,11 +205,14 @@ def contestants_of(
             missing[name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
             torch.cuda.empty_cache()
 
+    def rounded(products: str) -> Step:
+        return Optimizer(library, work.rule, data, grads, "fast", products=products).step
+
     steps["updraft"]()
     if work.optimizer == "Muon":
         attempt("torch", lambda: torch_step(work, params))
-        bf16 = {"numerics": "fast", "bf16_products": "true"}
-        attempt("bf16", lambda: Optimizer(library, work.rule, data, grads, **bf16).step)
+        attempt("bf16", lambda: rounded("bf16"))
+        attempt("f16", lambda: rounded("f16"))
         return steps, missing
     attempt("torch fused", lambda: torch_step(work, params, fused=True))
     attempt("torch foreach", lambda: torch_step(work, params, foreach=True))
@@ -304,8 +307,8 @@ def raced(steps: dict[str, Step], quick: bool) -> Results:
 def multiplied(library: Library, device: torch.device, side: int, quick: bool) -> Results:
     """Returns the times of a product of two matrices by Updraft and by cuBLAS.
 
-    Updraft's is the step of a rule, which also copies the result. Neither uses TF32. A bf16
-    product rounds its operands to bf16; cuBLAS gets them from a pass of torch that does.
+    Updraft's is the step of a rule, which also copies the result. Neither uses TF32. A bf16 or f16
+    product rounds its operands; cuBLAS gets them from a pass of torch that does.
     """
     import torch
     from updraft_library import Optimizer
@@ -318,8 +321,10 @@ def multiplied(library: Library, device: torch.device, side: int, quick: bool) -
     steps: dict[str, Step] = {
         "updraft": Optimizer(library, str(rule), [lhs], [rhs]).step,
         "cuBLAS": lambda: torch.mm(lhs, rhs.T, out=product),
-        "bf16": Optimizer(library, str(rule), [lhs], [rhs], "fast", rounded="true").step,
+        "bf16": Optimizer(library, str(rule), [lhs], [rhs], "fast", products="bf16").step,
         "cuBLAS bf16": lambda: torch.mm(lhs.bfloat16(), rhs.bfloat16().T),
+        "f16": Optimizer(library, str(rule), [lhs], [rhs], "fast", products="f16").step,
+        "cuBLAS f16": lambda: torch.mm(lhs.half(), rhs.half().T),
     }
     values = raced(steps, quick)
     for of in values["times"].values():

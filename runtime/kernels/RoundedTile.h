@@ -1,10 +1,10 @@
-//===- BF16Tile.h - A tile of a bf16 product, by one block ----------------------*- C++ -*-===//
-// Operands are packed first: rounded to bf16, padded with zeros, and in the order in which the
-// matrix unit takes them. Tiles therefore have no edges, and threads copy strips of operands as
+//===- RoundedTile.h - A tile of a product of rounded operands, by one block --------*- C++ -*-===//
+// Operands are packed first: rounded to bf16 or f16, padded with zeros, and in the order in which
+// the matrix unit takes them. Tiles therefore have no edges, and threads copy strips of operands as
 // they are to the memory that the block shares, two strips ahead.
 
-#ifndef UPDRAFT_RUNTIME_KERNELS_BF16TILE_H
-#define UPDRAFT_RUNTIME_KERNELS_BF16TILE_H
+#ifndef UPDRAFT_RUNTIME_KERNELS_ROUNDEDTILE_H
+#define UPDRAFT_RUNTIME_KERNELS_ROUNDEDTILE_H
 
 #include "runtime/kernels/EngineKernels.h"
 #include "runtime/kernels/MatrixUnit.h"
@@ -19,19 +19,26 @@ struct alignas(16) PackedBlock {
 
 /// A strip of the lines of a tile. The blocks of the same depth are adjacent.
 struct PackedStrip {
-  static constexpr int lines = bf16TileSide, depth = bf16StripDepth;
+  static constexpr int lines = roundedTileSide, depth = roundedStripDepth;
   PackedBlock blocks[depth / 16][lines / 16];
 };
-static_assert(sizeof(PackedStrip) == bf16StripBytes);
+static_assert(sizeof(PackedStrip) == roundedStripBytes);
+
+/// Strips in the memory that a block shares.
+struct PackedStages {
+  static constexpr int count = 3;
+  PackedStrip lhs[count], rhs[count];
+};
 
 /// Packs the blocks of a batch that have the same strip and the same depth; called by all threads
 /// of a warp.
+template <upd_dtype format>
 [[gnu::always_inline]] inline void packBlocks(const Packing &packing, const float *from,
                                               int64_t batch, int64_t unit, int lane) {
   using Two = float __attribute__((ext_vector_type(2)));
   const int64_t unitsOfStrip = PackedStrip::depth / 16;
   const int64_t strip = unit / unitsOfStrip, inStrip = unit % unitsOfStrip;
-  const int64_t strips = bf16Strips(packing.depth);
+  const int64_t strips = roundedStrips(packing.depth);
   const int64_t line = strip / strips * PackedStrip::lines + lane / 4;
   const int64_t depth = strip % strips * PackedStrip::depth + inStrip * 16 + lane % 4 * 2;
   const ProductOperand &operand = packing.operand;
@@ -44,12 +51,12 @@ static_assert(sizeof(PackedStrip) == bf16StripBytes);
     const int64_t left = line < packing.lines ? packing.depth - depth : 0;
     if (isPaired && left >= 2) {
       const Two two = *reinterpret_cast<const Two *>(first);
-      return roundedPair(two.x, two.y);
+      return roundedPair<format>(two.x, two.y);
     }
-    return roundedPair(left >= 1 ? *first : 0, left >= 2 ? first[operand.depthStride] : 0);
+    return roundedPair<format>(left >= 1 ? *first : 0, left >= 2 ? first[operand.depthStride] : 0);
   };
   auto &packed = (static_cast<PackedStrip *>(packing.to) +
-                  batch * (packing.bytesOfBatch() / bf16StripBytes))[strip];
+                  batch * (packing.bytesOfBatch() / roundedStripBytes))[strip];
 #pragma unroll
   for (int block = 0; block < PackedStrip::lines / 16; ++block) {
     LhsFragment fragment;
@@ -60,19 +67,18 @@ static_assert(sizeof(PackedStrip) == bf16StripBytes);
   }
 }
 
-class BF16Tile {
+/// `format` is that of the packed operands.
+template <upd_dtype format> class RoundedTile {
 public:
   using Element = float;
   static constexpr bool isPacked = true;
   static constexpr int side = PackedStrip::lines;
   static_assert(side == productTileSide(sizeof(Element)));
-  static constexpr int stages = 3;
-  struct Stages {
-    PackedStrip lhs[stages], rhs[stages];
-  };
+  using Stages = PackedStages;
+  static constexpr int stages = Stages::count;
 
   /// All threads of the block must call it.
-  explicit BF16Tile(UPD_GPU_SHARED_TYPE Stages &shared)
+  explicit RoundedTile(UPD_GPU_SHARED_TYPE Stages &shared)
       : shared(shared), thread(static_cast<int>(threadOfBlock())) {
     row = thread / 32 / warpColumns * rowsOfWarp;
     column = thread / 32 % warpColumns * columnsOfWarp;
@@ -159,8 +165,8 @@ private:
         const LhsFragment lhs = loadFragment(shared.lhs[stage].blocks[k][row / 16 + i].lanes[lane]);
 #pragma unroll
         for (int j = 0; j < columnFragments; ++j) {
-          const BF16Pair *pairs = rhs[j / 2].pairs;
-          multiplyAdd(sums[i][j], lhs, {{pairs[j % 2], pairs[j % 2 + 2]}});
+          const Pair *pairs = rhs[j / 2].pairs;
+          multiplyAdd<format>(sums[i][j], lhs, {{pairs[j % 2], pairs[j % 2 + 2]}});
         }
       }
     }
@@ -174,4 +180,4 @@ private:
 
 } // namespace updraft::gpu
 
-#endif // UPDRAFT_RUNTIME_KERNELS_BF16TILE_H
+#endif // UPDRAFT_RUNTIME_KERNELS_ROUNDEDTILE_H
