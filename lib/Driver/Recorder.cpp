@@ -167,8 +167,15 @@ void Recorder::addAssembly(llvm::StringRef pass, llvm::StringRef assembly) {
 }
 
 void Recorder::numberPlaces(ModuleOp module) {
+  auto numbered = [&](Location loc) {
+    return FileLineColLoc::get(module.getContext(), "rule", placeOf(loc), 0);
+  };
   module->walk([&](Operation *op) {
-    op->setLoc(FileLineColLoc::get(op->getContext(), "rule", placeOf(op->getLoc()), 0));
+    op->setLoc(numbered(op->getLoc()));
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          argument.setLoc(numbered(argument.getLoc()));
   });
   known.clear(); // these locations are numbers now
 }
