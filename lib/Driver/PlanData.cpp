@@ -70,10 +70,11 @@ private:
     return list;
   }
 
-  static llvm::StringRef conditionOf(const std::string &text) {
+  static std::string conditionOf(Value condition) {
+    const std::string text = describeCondition(condition);
     llvm::StringRef rest = text;
     rest.consume_front(", ");
-    return rest;
+    return rest.str();
   }
 
   Object print(PrologueOp prologue) {
@@ -105,7 +106,6 @@ private:
           Object{{"text", describe(reduction)},
                  {"id", isa<StreamType>(results[index].getType()) ? idOf(results[index]) : ""}});
     const Work work = workOf(sweep.getBody().front());
-    const std::string condition = describeCondition(sweep.getCondition());
     return Object{{"kind", "sweep"},
                   {"number", sweeps++},
                   {"over", stringifyExtent(sweep.getOver())},
@@ -116,7 +116,7 @@ private:
                   {"flops", work.flops},
                   {"divisions", work.divisions},
                   {"roots", work.roots},
-                  {"when", conditionOf(condition)}};
+                  {"when", conditionOf(sweep.getCondition())}};
   }
 
   Object print(MultiplyOp product) {
@@ -131,7 +131,6 @@ private:
       return object;
     };
     const std::string multiplied = (rows + " * " + columns + " * " + depth).str();
-    const std::string condition = describeCondition(product.getCondition());
     return Object{{"kind", "product"},
                   {"number", products++},
                   {"left", factor(product.getLhs(), product.getLhsTransposed())},
@@ -142,12 +141,11 @@ private:
                   {"flops", (product.getSymmetric() ? "" : "2 * ") + multiplied},
                   {"saved", product.getSymmetric() ? multiplied : ""},
                   {"bf16", product.getBf16()},
-                  {"when", conditionOf(condition)}};
+                  {"when", conditionOf(product.getCondition())}};
   }
 
   Object print(CallOp call) {
     const Extent over = overOf(call.getResult());
-    const std::string condition = describeCondition(call.getCondition());
     std::string made = stringifyExtent(over).str();
     if (isMatrixExtent(over))
       made = (sidesOf(over).down + " x " + sidesOf(over).along).str();
@@ -158,7 +156,7 @@ private:
                   {"makes", Array{describeStream(call.getResult())}},
                   {"shape", made},
                   {"onHost", call.isOfHost()},
-                  {"when", conditionOf(condition)}};
+                  {"when", conditionOf(call.getCondition())}};
   }
 
   PlanOp plan;

@@ -151,13 +151,13 @@ std::vector<std::vector<double>> valuesOf(PlanOp plan, PrologueOp prologue) {
   }
   return values;
 }
+} // namespace
 
-llvm::json::Value asJSON(double value) {
+llvm::json::Value updraft::numberAsJSON(double value) {
   if (std::isfinite(value))
     return value;
   return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
 }
-} // namespace
 
 Object updraft::roundingsOf(ArrayRef<RuleOp> forms, llvm::StringRef numerics) {
   llvm::MapVector<llvm::StringRef, Stored> streams;
@@ -214,7 +214,7 @@ void updraft::addScalarValues(PlanOp plan, Object &data) {
       }
       Array shown;
       for (const std::vector<double> &results : values)
-        shown.push_back(asJSON(results[index]));
+        shown.push_back(numberAsJSON(results[index]));
       object["values"] = std::move(shown);
     }
   }

@@ -12,6 +12,9 @@ namespace updraft {
 /// `forms` are the rules as imported.
 llvm::json::Object roundingsOf(llvm::ArrayRef<RuleOp> forms, llvm::StringRef numerics);
 
+/// JSON has no infinities and no NaN: they are strings.
+llvm::json::Value numberAsJSON(double value);
+
 /// The steps at which a report shows hoisted scalars.
 inline constexpr int shownSteps[] = {1, 10, 1000};
 

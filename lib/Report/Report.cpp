@@ -6,6 +6,7 @@
 #include "Machine.h"
 #include "Numerics.h"
 #include "Sources.h"
+#include "updraft/Driver/CacheKey.h"
 #include "updraft/Driver/PlanData.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Driver/Version.h"
@@ -25,6 +26,7 @@ struct Observations {
   Recording recording;
   PlanRegions regions;
   std::optional<ImportedRule> rule; ///< without its module
+  std::string name;
   Array hypers, plans;
   Object numerics, behaviour;
 };
@@ -56,14 +58,14 @@ llvm::Error observe(const Compiler::Recorded &recorded, const CompileRequest &re
                     Observations &seen) {
   if (recorded.stage == Stage::Updraft) {
     auto forms = formsIn<RuleOp>(recorded.module);
-    seen.rule = ImportedRule{{},
-                             recorded.rule.statics,
-                             recorded.rule.derived,
-                             recorded.rule.tensors,
-                             recorded.rule.name};
+    // The text of a requested chain, which the name refers to, is gone by now.
+    seen.rule =
+        ImportedRule{{}, recorded.rule.statics, recorded.rule.derived, recorded.rule.tensors, {}};
+    seen.name = forms.front().getSymName().str();
     for (auto hyper : forms.front().getBody().getOps<HyperOp>())
-      seen.hypers.push_back(Object{{"name", hyper.getName()},
-                                   {"default", hyper.getDefaultValue().convertToDouble()}});
+      seen.hypers.push_back(
+          Object{{"name", hyper.getName()},
+                 {"default", numberAsJSON(hyper.getDefaultValue().convertToDouble())}});
     seen.numerics = roundingsOf(forms, request.rule.numerics);
     seen.behaviour = behaviourOf(forms);
     return llvm::Error::success();
@@ -183,6 +185,33 @@ void addTexts(const Recording &recording, Object &report) {
 }
 } // namespace
 
+llvm::Error ReportRequest::setAlsoFor(llvm::StringRef name) {
+  auto gpu = GPUTarget::named(name);
+  if (!gpu || rule.gpu || gpu->isEmulated) {
+    std::string why = gpu ? "" : llvm::toString(gpu.takeError()) + "; ";
+    return makeError(UPD_INVALID_ARGUMENT,
+                     "cannot add the stages of `" + name.str() + "`: " + why +
+                         "a report for a CPU can also have those of a GPU, such as `nvptx:sm_90`");
+  }
+  alsoFor = std::move(*gpu);
+  return llvm::Error::success();
+}
+
+/// Whether a compilation would find the rule's code on disk.
+static llvm::StringRef cacheState(const Program &program, const CompileRequest &request) {
+  const DiskCache cache = DiskCache::fromEnvironment();
+  if (!cache.whyUnused().empty() || cache.getFolder().empty())
+    return "no disk cache";
+  const std::string key = cacheKey(program, request);
+  auto entries = cache.entries();
+  if (!entries) {
+    llvm::consumeError(entries.takeError());
+    return "no disk cache";
+  }
+  const bool isStored = llvm::any_of(*entries, [&](const auto &entry) { return entry.key == key; });
+  return isStored ? "in the disk cache" : "not in the disk cache";
+}
+
 llvm::Expected<std::string> updraft::makeReport(Compiler &compiler, const ReportRequest &request) {
   const auto start = std::chrono::steady_clock::now();
   CompileRequest rule = request.rule;
@@ -208,13 +237,14 @@ llvm::Expected<std::string> updraft::makeReport(Compiler &compiler, const Report
     statics.push_back(Object{{"name", name}, {"value", value}});
   Object report{{"format", formatVersion},
                 {"updraft", versionString()},
-                {"name", seen.rule->name.file ? seen.rule->name.text() : ""},
+                {"name", seen.name},
                 {"statics", std::move(statics)},
                 {"hypers", std::move(seen.hypers)},
                 {"request", describeRequest(request)},
                 {"plans", std::move(seen.plans)},
                 {"numerics", std::move(seen.numerics)},
-                {"behaviour", std::move(seen.behaviour)}};
+                {"behaviour", std::move(seen.behaviour)},
+                {"cache", cacheState(**program, rule)}};
   if (request.measureMemory)
     report["machine"] = measuredMachine();
   Sources(**program, rule, seen.recording, seen.regions, *seen.rule).writeTo(report);

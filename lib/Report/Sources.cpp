@@ -127,7 +127,7 @@ std::string Sources::reasonWithoutOperations(const Source &source, unsigned line
         return "`" + around.name + "` is not called by this rule";
     }
   if (owner->first < line)
-    return "continues line " + std::to_string(owner->first);
+    return "continues line " + std::to_string(owner->first) + ": no operation of its own";
   switch (owner->kind) {
   case OwnerKind::Import:
     return "an import: the lines of the other file have the operations";
@@ -176,15 +176,15 @@ std::string Sources::reasonFor(const SourceLine &line, size_t lostBy) const {
     return "left out by " + pass + ": nothing that is stored or checked needs it";
   auto found = regions.ofLine.find(line);
   const std::set<Region> none, &in = found == regions.ofLine.end() ? none : found->second;
-  const bool isPlanToCode =
-      text.pass.starts_with("convert-updraft-plan-to-") || text.stage == Stage::Kernels;
-  if (isPlanToCode) {
+  if (isOfGPU(text.stage) && !in.contains(Region::Sweep) && !in.contains(Region::Prologue)) {
+    if (in.contains(Region::Validate))
+      return "a check, on the host only";
+    if (in.contains(Region::Initial))
+      return "an initial value, on the host only";
+  }
+  if (text.pass.starts_with("convert-updraft-plan-to-")) {
     if (in.contains(Region::Matrices))
       return "computed by the runtime between sweeps, not by generated code";
-    if (isOfGPU(text.stage) && in.contains(Region::Validate))
-      return "a check, on the host only";
-    if (isOfGPU(text.stage) && in.contains(Region::Initial))
-      return "an initial value, on the host only";
     if (in.size() <= 1)
       return "declared, but no function of the compiled code uses it";
   }

@@ -49,16 +49,9 @@ llvm::Error ReportCommand::run() const {
   ReportRequest report;
   report.rule = std::move(*request);
   report.measureMemory = target == "host";
-  if (!alsoFor.empty()) {
-    auto gpu = GPUTarget::named(alsoFor);
-    if (!gpu)
-      return makeError(UPD_INVALID_ARGUMENT, llvm::toString(gpu.takeError()));
-    if (report.rule.gpu || gpu->isEmulated)
-      return makeError(UPD_INVALID_ARGUMENT,
-                       "`--also-for` adds a GPU to a CPU; give a CPU as `--target`, and a GPU such "
-                       "as `nvptx:sm_90`");
-    report.alsoFor = std::move(*gpu);
-  }
+  if (!alsoFor.empty())
+    if (llvm::Error error = report.setAlsoFor(alsoFor))
+      return error;
   if (json && !other.empty())
     return makeError(UPD_INVALID_ARGUMENT,
                      "`--json` writes one document, so `--compare` has no effect; leave out one");
