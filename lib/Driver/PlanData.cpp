@@ -38,6 +38,7 @@ public:
         flops += workOf(sweep.getBody().front()).flops;
     return Object{{"name", plan.getSymName()},
                   {"tensors", plan.getMatrix() ? "matrix" : "any"},
+                  {"shapes", plan.getShapes() ? stringifyMatrixShapes(*plan.getShapes()) : ""},
                   {"compute", typeName(plan.getCompute())},
                   {"bytes", bytesPerElement(plan)},
                   {"flops", flops},

@@ -4,6 +4,7 @@ import html
 import inspect
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -13,6 +14,9 @@ import updraft
 from updraft import lang
 from updraft.report import Report
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RULES = ROOT / "rules"
+UPDRAFTC = ROOT / "build" / "release" / "bin" / "updraftc"
 STAGES = ["ast", "updraft", "schedule", "loops", "llvm", "asm"]
 
 
@@ -61,7 +65,7 @@ def test_a_traced_rule_is_shown_as_its_author_wrote_it():
 
 
 def test_a_chain_is_linked_to_its_own_text():
-    chain = updraft.chain(updraft.transforms.clip_by_value(1.0), updraft.load("rules/adamw.upd"))
+    chain = updraft.chain(updraft.transforms.clip_by_value(1.0), updraft.load(RULES / "adamw.upd"))
     data = chain.report().data
     paths = [source["path"] for source in data["sources"]]
     assert any(path.endswith("adamw.upd") for path in paths), paths
@@ -72,15 +76,15 @@ def test_a_chain_is_linked_to_its_own_text():
 
 def test_a_package_has_a_report(tmp_path):
     package = tmp_path / "sgd.updraft"
-    command = ["build/release/bin/updraftc", "pack", "rules/sgd.upd", "--target=x86-64-v2"]
-    subprocess.run([*command, "-o", package], check=True)
+    command = [UPDRAFTC, "pack", RULES / "sgd.upd", "--target=x86-64-v2", "-o", package]
+    subprocess.run(command, check=True)
     report = updraft.load(package).report()
     assert report.data["name"] == "SGD"
     assert links(report)
 
 
 def test_the_stages_are_those_that_emit_prints():
-    rule = updraft.compile_file("rules/lion.upd")
+    rule = updraft.compile_file(RULES / "lion.upd")
     data = rule.report().data
     for stage in data["stages"]:
         text = data["texts"][stage["text"]]["text"]
@@ -89,7 +93,7 @@ def test_the_stages_are_those_that_emit_prints():
 
 
 def test_the_values_of_hoisted_scalars():
-    (plan,) = updraft.load("rules/adamw.upd").report().data["plans"]
+    (plan,) = updraft.load(RULES / "adamw.upd").report().data["plans"]
     prologue, sweep = plan["stages"]
     values = {scalar["formula"]: scalar["values"] for scalar in prologue["scalars"]}
     expected = [(1 - 0.999**step) ** 0.5 for step in (1, 10, 1000)]
@@ -99,7 +103,7 @@ def test_the_values_of_hoisted_scalars():
 
 
 def test_scalars_of_reductions_are_unknown():
-    plans = updraft.load("rules/lamb.upd").report().data["plans"]
+    plans = updraft.load(RULES / "lamb.upd").report().data["plans"]
     stages = [stage for plan in plans for stage in plan["stages"] if stage["kind"] == "prologue"]
     unknown = [scalar.get("unknown") for stage in stages for scalar in stage["scalars"]]
     assert "depends on reductions of the gradient" in unknown
@@ -107,7 +111,7 @@ def test_scalars_of_reductions_are_unknown():
 
 
 def test_behaviour_is_that_of_the_rule():
-    behaviour = updraft.load("rules/sgd.upd").report(defaults={"lr": 0.25}).data["behaviour"]
+    behaviour = updraft.load(RULES / "sgd.upd").report(defaults={"lr": 0.25}).data["behaviour"]
     constant = next(one for one in behaviour["signals"] if one["name"] == "constant")
     assert constant["updates"] == [0.25] * behaviour["steps"]
     # With gradients of 1 AdamW steps by lr, and decays the parameter, which is 1 at first.
@@ -115,19 +119,19 @@ def test_behaviour_is_that_of_the_rule():
 
 
 def test_a_measured_step():
-    report = updraft.load("rules/sgd.upd").report(run=True)
+    report = updraft.load(RULES / "sgd.upd").report(run=True)
     measured = report.data["measured"]
     assert measured["elements"] == 4096 * 4096
     assert measured["ns"] > 0
     with pytest.raises(updraft.UnsupportedError, match="bf16"):
-        updraft.load("rules/sgd.upd").report(storage={"param": "bf16"}, run=True)
+        updraft.load(RULES / "sgd.upd").report(storage={"param": "bf16"}, run=True)
 
 
 def test_kernels_are_there_on_request():
-    data = updraft.load("rules/sgd.upd").report(also_for="nvptx:sm_90").data
+    data = updraft.load(RULES / "sgd.upd").report(also_for="nvptx:sm_90").data
     assert [stage["stage"] for stage in data["stages"]] == [*STAGES, "gpu", "nvvm", "ptx"]
     with pytest.raises(updraft.InvalidArgumentError, match="cannot add the stages of `nowhere`"):
-        updraft.load("rules/sgd.upd").report(also_for="nowhere")
+        updraft.load(RULES / "sgd.upd").report(also_for="nowhere")
 
 
 def test_a_notebook_shows_the_page():
@@ -141,7 +145,7 @@ def test_a_notebook_shows_the_page():
 
 
 def test_text_of_a_rule_does_not_end_the_script():
-    source = b'rule R(lr = 1)\n  require lr > 0 else "</script><!--"\n{ update(param) { } }'
+    source = b'rule R(lr = 1)\n  require lr > 0 else "</script><!--"\n{ update(param, grad) { next param = param - lr * grad } }'
     page = updraft.compile(source.decode()).report().html()
     content = page.partition('id="report">')[2].partition("</script>")[0]
     assert json.loads(content)["name"] == "R"
@@ -149,7 +153,7 @@ def test_text_of_a_rule_does_not_end_the_script():
 
 
 def test_saving_and_comparing(tmp_path):
-    definition = updraft.load("rules/adamw.upd")
+    definition = updraft.load(RULES / "adamw.upd")
     before, after = definition.report(), definition.report(defaults={"amsgrad": True})
     before.save(tmp_path / "before.json")
     assert Report((tmp_path / "before.json").read_bytes()).data == before.data
@@ -165,7 +169,7 @@ def test_saving_and_comparing(tmp_path):
 
 
 def test_every_compiled_rule_leaves_a_report(tmp_path):
-    program = "import updraft; updraft.compile_file('rules/sgd.upd')"
+    program = f"import updraft; updraft.compile_file({str(RULES / 'sgd.upd')!r})"
     environment = os.environ | {"UPDRAFT_REPORT": str(tmp_path), "RANK": "1"}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
     (page,) = tmp_path.iterdir()

@@ -14,7 +14,7 @@ function factsOf(report) {
   for (const one of report.hypers) add(`default ${one.name}`, one.default);
   for (const one of report.numerics.streams) add(`${one.stream} stored as`, one.stored);
   for (const plan of report.plans) {
-    const name = plan.tensors === "matrix" ? "matrices" : "plan";
+    const name = tensorsOf(plan, report);
     const count = (kind) => plan.stages.filter((stage) => stage.kind === kind).length;
     add(`${name}: passes over data`, count("sweep"));
     add(`${name}: bytes per element`, plan.bytes);

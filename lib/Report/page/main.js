@@ -9,7 +9,7 @@ function renderVerdict(report) {
   const sweeps = plan.stages.filter((stage) => stage.kind === "sweep").length;
   const products = plan.stages.filter((stage) => stage.kind === "product").length;
   const facts = [
-    ["over data", plural(sweeps, "pass", "passes")],
+    [`over data, ${tensorsOf(plan, report)}`, plural(sweeps, "pass", "passes")],
     ["moved", `${shown(plan.bytes)} B/element`],
     ["computed", `${plan.flops} flop/element`],
   ];
@@ -56,7 +56,7 @@ function renderCode(report) {
   let pinned = null;
   let pinnedKeys = new Set();
   const light = (key, keys, scroll, isSaid = false) => {
-    source.light(keys, pinned);
+    source.light(keys, pinned, scroll);
     for (const pane of panes) pane.light(keys, key !== null && key === pinned, scroll);
     trail.show(key, key !== null && key === pinned, isSaid);
   };

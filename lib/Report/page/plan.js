@@ -3,7 +3,7 @@
 // each stage, from left to right.
 
 const laneHeight = 30;
-const columnWidth = 118;
+const columnWidth = 124;
 const labelWidth = 230;
 const headHeight = 64;
 const pixelsPerByte = 2.5;
@@ -18,20 +18,36 @@ function accessesOf(stage) {
 }
 
 function titleOf(stage) {
-  if (stage.kind === "sweep") return [`sweep ${stage.number}`, `over every ${stage.over}`, `${stage.flops} flop`];
+  const over = stage.over?.replace("_by_", " × ");
+  if (stage.kind === "sweep") return [`sweep ${stage.number}`, `over ${over}`, `${stage.flops} flop`];
   if (stage.kind === "product")
     return [`product ${stage.number}`, `${stage.rows} × ${stage.columns}`, stage.saved ? "symmetric" : "general"];
   if (stage.kind === "call") return [`call ${stage.number}`, stage.function, stage.onHost ? "on the host" : stage.shape];
   return ["prologue", `${plural(stage.scalars.length, "scalar")}`, "in f64"];
 }
 
-function lanesOf(plan) {
-  const lanes = new Map(plan.streams.map((stream) => [stream.id, stream]));
-  for (const stage of plan.stages) {
+/**
+ * Returns the lanes of the picture: one for each named stream, then as many as there are temporary
+ * streams at a time. Each lane has parts: a stream, and the columns from its first to its last use.
+ */
+function lanesOf(plan, stages) {
+  const lanes = plan.streams.map((stream) => [{ stream, first: 0, last: stages.length - 1 }]);
+  const parts = new Map();
+  stages.forEach((stage, column) => {
     const { reads, writes } = accessesOf(stage);
-    for (const stream of [...reads, ...writes]) if (!lanes.has(stream.id)) lanes.set(stream.id, stream);
+    for (const stream of [...reads, ...writes]) {
+      if (plan.streams.some((one) => one.id === stream.id)) continue;
+      if (!parts.has(stream.id)) parts.set(stream.id, { stream, first: column, last: column });
+      parts.get(stream.id).last = column;
+    }
+  });
+  const temporary = [];
+  for (const part of parts.values()) {
+    const free = temporary.find((lane) => lane.at(-1).last < part.first);
+    if (free) free.push(part);
+    else temporary.push([part]);
   }
-  return lanes;
+  return { lanes: [...lanes, ...temporary], named: lanes.length };
 }
 
 function bytesOf(stream) {
@@ -39,12 +55,31 @@ function bytesOf(stream) {
   return `${shown(stream.bytes)} B / ${unit}`;
 }
 
+/** Draws a stream from its first to its last use. */
+function drawPart({ stream, first, last }, y, isNamed) {
+  const x = (column) => labelWidth + column * columnWidth;
+  const group = svg("g", {});
+  group.append(
+    svg("line", {
+      class: isNamed ? "lane" : "lane temporary",
+      x1: isNamed ? x(first) : x(first) + columnWidth / 2 + 12,
+      x2: isNamed ? x(last + 1) : x(last) + columnWidth / 2 - 12,
+      y1: y,
+      y2: y,
+      "stroke-width": Math.max(1.5, Math.min(stream.bytes, 8) * pixelsPerByte),
+    }),
+    svg("title", {}, `${stream.text}, ${bytesOf(stream)}`),
+  );
+  return group;
+}
+
 function drawPlan(plan) {
   const stages = plan.stages.filter((stage) => stage.kind !== "prologue" || stage.scalars.length);
-  const lanes = lanesOf(plan);
+  const { lanes, named } = lanesOf(plan, stages);
   const width = labelWidth + stages.length * columnWidth;
-  const height = headHeight + lanes.size * laneHeight + 8;
-  const y = new Map([...lanes.keys()].map((id, at) => [id, headHeight + (at + 0.5) * laneHeight]));
+  const height = headHeight + lanes.length * laneHeight + 8;
+  const yOf = (lane) => headHeight + (lane + 0.5) * laneHeight;
+  const y = new Map(lanes.flatMap((parts, lane) => parts.map(({ stream }) => [stream.id, yOf(lane)])));
   const picture = svg("svg", {
     width,
     height,
@@ -52,49 +87,43 @@ function drawPlan(plan) {
     role: "img",
     "aria-label": `Plan ${plan.name}: ${stages.map((stage) => titleOf(stage).join(" ")).join(", then ")}. The table below has the same content.`,
   });
-  for (const [id, stream] of lanes) {
-    const isNamed = plan.streams.some((one) => one.id === id);
-    picture.append(
-      svg("line", {
-        class: isNamed ? "lane" : "lane temporary",
-        x1: labelWidth,
-        x2: width,
-        y1: y.get(id),
-        y2: y.get(id),
-        "stroke-width": Math.max(1.5, Math.min(stream.bytes, 8) * pixelsPerByte),
-      }),
-      svg("text", { x: 0, y: y.get(id) - 2, class: "lane-name" }, isNamed ? stream.id : stream.text),
-      svg("text", { x: 0, y: y.get(id) + 11, class: "lane-bytes" }, `${stream.type ?? ""} ${bytesOf(stream)}`),
-    );
-  }
   stages.forEach((stage, at) => {
     const left = labelWidth + at * columnWidth + 6;
-    const center = left + columnWidth / 2 - 6;
     const group = svg("g", { class: `stage ${stage.kind}` });
     group.append(svg("rect", { x: left, y: 2, width: columnWidth - 12, height: height - 4, rx: 6 }));
     titleOf(stage).forEach((line, row) =>
-      group.append(svg("text", { x: center, y: 18 + row * 15, class: row ? "small" : "" }, line)),
+      group.append(svg("text", { x: left + columnWidth / 2 - 6, y: 18 + row * 15, class: row ? "small" : "" }, line)),
     );
-    if (stage.when) group.append(svg("title", {}, stage.when));
-    const { reads, writes } = accessesOf(stage);
-    const read = new Set(reads.map((stream) => stream.id));
-    const written = new Set(writes.map((stream) => stream.id));
-    for (const [id] of lanes) {
-      if (read.has(id)) group.append(svg("circle", { cx: center - 14, cy: y.get(id), r: 6, class: "read" }));
-      if (written.has(id)) {
-        const top = y.get(id);
-        group.append(
-          svg("path", { d: `M${center + 8} ${top - 7} L${center + 20} ${top} L${center + 8} ${top + 7} Z`, class: "write" }),
-        );
-      }
-    }
+    if (stage.when) group.append(svg("title", {}, `in steps where ${stage.when}`));
     picture.append(group);
+  });
+  lanes.forEach((parts, lane) => {
+    const isNamed = lane < named;
+    const { stream } = parts[0];
+    const name = isNamed ? stream.id : `temporary ${lane - named + 1}`;
+    const bytes = isNamed ? `${stream.type} ${bytesOf(stream)}` : plural(parts.length, "value");
+    picture.append(
+      svg("text", { x: 0, y: yOf(lane) - 2, class: "lane-name" }, name),
+      svg("text", { x: 0, y: yOf(lane) + 11, class: "lane-bytes" }, bytes),
+      ...parts.map((part) => drawPart(part, yOf(lane), isNamed)),
+    );
+  });
+  stages.forEach((stage, at) => {
+    const center = labelWidth + (at + 0.5) * columnWidth;
+    const { reads, writes } = accessesOf(stage);
+    for (const id of new Set(reads.map((stream) => stream.id)))
+      picture.append(svg("circle", { cx: center - 12, cy: y.get(id), r: 6, class: "read" }));
+    for (const id of new Set(writes.map((stream) => stream.id))) {
+      const top = y.get(id);
+      const path = `M${center + 6} ${top - 7} L${center + 18} ${top} L${center + 6} ${top + 7} Z`;
+      picture.append(svg("path", { d: path, class: "write" }));
+    }
   });
   return element(
     "figure",
     { class: "picture" },
     element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Picture of ${plan.name}` }, picture),
-    element("figcaption", {}, "● reads, ▶ writes. A lane is as wide as its bytes; dashed lanes are temporary."),
+    element("figcaption", {}, "● reads, ▶ writes. A lane is as wide as its bytes. Dashed lanes are temporary values."),
   );
 }
 
@@ -126,8 +155,9 @@ function productCosts(plan) {
   const output = element("output", { for: "rows columns" });
   const input = (id, value) =>
     element("input", { id: `${plan.name}-${id}`, type: "number", min: 1, value, oninput: () => update() });
-  const rows = input("rows", 1024);
-  const columns = input("columns", 4096);
+  const [m, n] = { tall: [4096, 1024], square: [2048, 2048] }[plan.shapes] ?? [1024, 4096];
+  const rows = input("rows", m);
+  const columns = input("columns", n);
   const update = () => {
     const [m, n] = [Number(rows.value), Number(columns.value)];
     const sides = { rows: m, columns: n, chosen: Math.ceil(Math.min(m, n) / 4) };
@@ -139,22 +169,32 @@ function productCosts(plan) {
   return element("p", { class: "costs" }, "For a matrix of ", rows, " rows and ", columns, " columns, ", output);
 }
 
+/** The tensors that a plan is for: "all tensors", "vectors", "wide matrices". */
+function tensorsOf(plan, report) {
+  if (report.plans.length === 1) return "all tensors";
+  if (plan.tensors !== "matrix") return "vectors";
+  return `${plan.shapes.replaceAll("|", " and ")} matrices`.trim();
+}
+
 function renderPlans(report) {
   const body = document.getElementById("plan-body");
-  body.replaceChildren();
-  for (const plan of report.plans) {
-    const isMatrix = plan.tensors === "matrix";
-    body.append(
-      element("h3", {}, `${plan.name}${report.plans.length > 1 ? (isMatrix ? ", for matrices" : ", for vectors") : ""}`),
-      drawPlan(plan),
-      productCosts(plan) ?? "",
-      element("ul", {}, plan.notFused.map((why) => element("li", {}, `Not fused: ${why}.`))),
+  const last = report.plans.length - 1;
+  body.replaceChildren(
+    ...report.plans.map((plan, at) =>
       element(
         "details",
-        {},
-        element("summary", {}, "The same as a table"),
-        table(`Stages of ${plan.name}`, ["stage", "reads", "writes", "does", "in steps"], plan.stages.map(describeStage)),
+        at === 0 || at === last ? { open: "" } : {},
+        element("summary", { class: "plan-name" }, `For ${tensorsOf(plan, report)}`),
+        drawPlan(plan),
+        productCosts(plan),
+        element("ul", {}, plan.notFused.map((why) => element("li", {}, `Not fused: ${why}.`))),
+        element(
+          "details",
+          {},
+          element("summary", {}, "The same as a table"),
+          table(`Stages of ${plan.name}`, ["stage", "reads", "writes", "does", "in steps"], plan.stages.map(describeStage)),
+        ),
       ),
-    );
-  }
+    ),
+  );
 }

@@ -64,12 +64,16 @@ class SourcePane {
     event.preventDefault();
   }
 
-  light(keys, pinned) {
+  light(keys, pinned, scroll) {
     for (const line of this.text.children) {
       const isPinned = line.dataset.key === pinned;
       line.classList.toggle("lit", keys.has(line.dataset.key));
       line.classList.toggle("pinned", isPinned);
       line.setAttribute("aria-selected", String(isPinned));
+      if (isPinned && scroll && document.activeElement !== line) {
+        const middle = line.offsetTop - this.text.offsetTop - this.text.clientHeight / 2;
+        if (Math.abs(middle - this.text.scrollTop) > this.text.clientHeight / 2) this.text.scrollTop = middle;
+      }
     }
   }
 }

@@ -13,6 +13,21 @@ const stageTitles = {
   ptx: "PTX",
 };
 
+const shownLines = 30;
+
+/** Returns the number that the most others follow closely: the first of a loop, not of its setup. */
+function densest(numbers) {
+  const sorted = [...new Set(numbers)].sort((a, b) => a - b);
+  let best = 0;
+  let most = 0;
+  let end = 0;
+  for (let start = 0; start < sorted.length; ++start) {
+    while (end < sorted.length && sorted[end] < sorted[start] + shownLines) ++end;
+    if (end - start > most) [most, best] = [end - start, sorted[start]];
+  }
+  return best;
+}
+
 class StagePane {
   constructor(report, pane, stage, { focus, pin, shown }) {
     this.report = report;
@@ -63,8 +78,8 @@ class StagePane {
     this.lit = numbers.map((at) => this.lines[at]);
     for (const line of this.lit) line.classList.add("lit", ...(isPinned ? ["pinned"] : []));
     if (!scroll || !numbers.length) return;
-    const first = this.lines[Math.min(...numbers)];
-    this.text.scrollTop = first.offsetTop - this.text.offsetTop - this.text.clientHeight / 3;
+    const first = this.lines[densest(numbers)];
+    this.text.scrollTop = first.offsetTop - this.text.offsetTop - this.text.clientHeight / 4;
   }
 }
 
