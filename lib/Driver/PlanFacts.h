@@ -1,5 +1,5 @@
 //===- PlanFacts.h - The cost of a plan, in numbers and words -----------------------*- C++ -*-===//
-// What `--explain` prints and a report shows. Nothing is measured.
+// `--explain` prints these facts and a report shows them. Nothing is measured.
 
 #ifndef UPDRAFT_LIB_DRIVER_PLANFACTS_H
 #define UPDRAFT_LIB_DRIVER_PLANFACTS_H

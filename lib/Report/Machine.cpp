@@ -1,4 +1,4 @@
-//===- Machine.cpp - What this machine can do -------------------------------------------------===//
+//===- Machine.cpp - The speed of this machine's memory ---------------------------------------===//
 
 #include "Machine.h"
 

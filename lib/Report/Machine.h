@@ -1,4 +1,4 @@
-//===- Machine.h - What this machine can do -----------------------------------------*- C++ -*-===//
+//===- Machine.h - The speed of this machine's memory -------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_REPORT_MACHINE_H
 #define UPDRAFT_LIB_REPORT_MACHINE_H

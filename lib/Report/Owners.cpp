@@ -1,4 +1,4 @@
-//===- Owners.cpp - What the lines of a rule's text belong to ---------------------------------===//
+//===- Owners.cpp - The statements that lines of a rule belong to -----------------------------===//
 
 #include "Owners.h"
 

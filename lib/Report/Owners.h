@@ -1,4 +1,4 @@
-//===- Owners.h - What the lines of a rule's text belong to -------------------------*- C++ -*-===//
+//===- Owners.h - The statements that lines of a rule belong to ---------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_LIB_REPORT_OWNERS_H
 #define UPDRAFT_LIB_REPORT_OWNERS_H

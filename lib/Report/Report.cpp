@@ -21,7 +21,7 @@ using llvm::json::Object;
 namespace {
 constexpr int formatVersion = 1;
 
-/// What the compiler says of a rule while it compiles it.
+/// Facts of a compilation, which are collected while it runs.
 struct Observations {
   Recording recording;
   PlanRegions regions;
@@ -31,7 +31,7 @@ struct Observations {
   Object numerics, behaviour;
 };
 
-/// Adds the syntax tree, which is no pass's.
+/// Adds the syntax tree, which the parser made before the first pass.
 void recordAst(const Program &program, Recording &recording) {
   const auto start = std::chrono::steady_clock::now();
   RecordedText text{"parse", Stage::Ast, "", {}, 0};

@@ -15,7 +15,7 @@ namespace updraft {
 /// The regions of a plan that a line has operations in.
 enum class Region { Declared, Initial, Validate, Prologue, Sweep, Matrices };
 
-/// What a report needs to know about the plan to say why a line goes no further.
+/// The regions of a plan by line, which say why a line goes no further.
 struct PlanRegions {
   std::map<SourceLine, std::set<Region>> ofLine;
 

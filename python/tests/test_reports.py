@@ -145,8 +145,9 @@ def test_a_notebook_shows_the_page():
 
 
 def test_text_of_a_rule_does_not_end_the_script():
-    source = b'rule R(lr = 1)\n  require lr > 0 else "</script><!--"\n{ update(param, grad) { next param = param - lr * grad } }'
-    page = updraft.compile(source.decode()).report().html()
+    update = "{ update(param, grad) { next param = param - lr * grad } }"
+    source = f'rule R(lr = 1)\n  require lr > 0 else "</script><!--"\n{update}'
+    page = updraft.compile(source).report().html()
     content = page.partition('id="report">')[2].partition("</script>")[0]
     assert json.loads(content)["name"] == "R"
     assert "<!--" not in content

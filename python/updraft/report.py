@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from . import _updraft
-from .errors import from_os_error
+from .errors import UnsupportedError, from_os_error
 
 # The height of a report within a notebook, in pixels.
 _NOTEBOOK_HEIGHT = 900
@@ -18,7 +18,7 @@ _MEASURED_STEPS = 5
 
 
 class Report:
-    """What the compiler did to a rule: a document, and a page that shows it.
+    """A document that says what the compiler did to a rule, and a page that shows it.
 
     Created by `definition.report()` and `rule.report()`. A notebook shows the page.
     """
@@ -70,9 +70,6 @@ def measured_step(rule: Any) -> dict[str, Any]:
     """
     import numpy
 
-    from .array_optimizer import ArrayOptimizer
-    from .errors import UnsupportedError
-
     types = {"f32": numpy.float32, "f64": numpy.float64, "f16": numpy.float16}
     for dtype in (rule.param_dtype, rule.grad_dtype):
         if dtype not in types:
@@ -80,10 +77,10 @@ def measured_step(rule: Any) -> dict[str, Any]:
     side = int(_MEASURED_ELEMENTS**0.5)
     param = numpy.ones((side, side), types[rule.param_dtype])
     grad = numpy.full((side, side), 0.5, types[rule.grad_dtype])
-    optimizer = ArrayOptimizer(rule, [param])
+    optimizer = _updraft.Optimizer(rule._compiled, [([param], ["param"], [])])
     best = float("inf")
     for _ in range(_MEASURED_STEPS):
         start = time.perf_counter_ns()
-        optimizer.step([grad])
+        optimizer.step([grad], [])
         best = min(best, time.perf_counter_ns() - start)
     return {"elements": param.size, "ns": best}

@@ -1,4 +1,4 @@
-//===- Recording.h - What every pass made of a rule's lines -------------------------*- C++ -*-===//
+//===- Recording.h - A rule as text after every pass --------------------------------*- C++ -*-===//
 // A compilation as texts, one after every pass. For each line of a text, a recording knows the
 // lines of the rule that it was compiled from.
 

@@ -1,4 +1,4 @@
-//===- Report.h - What the compiler did to a rule -----------------------------------*- C++ -*-===//
+//===- Report.h - Shows how a rule was compiled -------------------------------------*- C++ -*-===//
 // A report is one JSON document (docs/report-format.md), and a page that shows it.
 
 #ifndef UPDRAFT_REPORT_REPORT_H
