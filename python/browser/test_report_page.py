@@ -15,18 +15,19 @@ const choose = (select, value) => {
   select.value = value;
   select.dispatchEvent(new Event('change'));
 };
-for (const source of choice.options)
-  for (const name of stage.options) {
+for (const name of stage.options) {
+  choose(stage, name.value);
+  const numbers = new Map([...text.children].map((one, at) => [one, at]));
+  for (const source of choice.options) {
     choose(choice, source.value);
-    choose(stage, name.value);
     for (const line of document.querySelectorAll('#source-text .line')) {
       line.dispatchEvent(new MouseEvent('mouseenter'));
-      const isLit = (one) => one.classList.contains('lit');
-      const lit = [...text.children].flatMap((one, at) => isLit(one) ? [at] : []);
+      const lit = [...text.getElementsByClassName('lit')].map((one) => numbers.get(one));
       const why = [...document.querySelectorAll('#trail .why')].map((one) => one.textContent);
       found.push([line.dataset.key, name.value, lit, why.join(' ')]);
     }
   }
+}
 choose(choice, 0);
 return found;
 """

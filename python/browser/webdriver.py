@@ -13,6 +13,7 @@ import urllib.request
 DRIVER = "chromedriver"
 BROWSER = "chromium"
 _START_SECONDS = 30
+_SCRIPT_SECONDS = 120
 
 
 def missing():
@@ -46,7 +47,11 @@ class Browser:
             f"--window-size={width},{height}",
         ]
         options = {"args": arguments, "binary": shutil.which(BROWSER)}
-        wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        wanted = {
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": {"browser": "ALL"},
+            "timeouts": {"script": 1000 * _SCRIPT_SECONDS},
+        }
         try:
             self._wait_for_driver()
             session = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
