@@ -105,6 +105,19 @@ UPD_EXPORT upd_status upd_compile_file(const char *path, const upd_compile_optio
 UPD_EXPORT upd_status upd_emit(const char *source, size_t length, const char *filename,
                                const upd_compile_options *options, const char *stage, char **text);
 
+/* Sets `*document` to a report as JSON (docs/report-format.md): what the compiler did to the rule,
+ * stage by stage. `also_for`, if not null, is a GPU whose stages are added to those of a CPU:
+ * "nvptx:sm_90". Compiles the rule again. Free `*document` with upd_string_release. `source` may be
+ * a package, as in upd_emit. */
+UPD_EXPORT upd_status upd_report(const char *source, size_t length, const char *filename,
+                                 const upd_compile_options *options, const char *also_for,
+                                 char **document);
+
+/* Sets `*page` to the page, in HTML, of a report. `other`, if not null, is a second report to
+ * compare with. Each is a document of upd_report or a page of this function. Free `*page` with
+ * upd_string_release. */
+UPD_EXPORT upd_status upd_report_page(const char *document, const char *other, char **page);
+
 /* The versions of the library and its compiler as text: "updraft 0.1.0 (LLVM 22.1.8)". */
 UPD_EXPORT const char *upd_version(void);
 

@@ -14,6 +14,7 @@
 #include "updraft/Driver/Version.h"
 #include "updraft/Engine/Session.h"
 #include "updraft/Frontend/Parser.h"
+#include "updraft/Report/Report.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -237,6 +238,50 @@ upd_status upd_emit(const char *source, size_t length, const char *filename,
                                         : Session::get().emit(*request, *stage, os))
       return failWith(std::move(error));
     return capi::giveText(result, text);
+  });
+}
+
+upd_status upd_report(const char *source, size_t length, const char *filename,
+                      const upd_compile_options *options, const char *alsoFor, char **document) {
+  return guarded([&] {
+    if (!document)
+      return fail(UPD_INVALID_ARGUMENT, "document, where the result goes, is null");
+    *document = nullptr;
+    auto known = optionsOf(options);
+    if (!known)
+      return failWith(known.takeError());
+    auto request = makeRequest(source, length, filename, *known);
+    if (!request)
+      return failWith(request.takeError());
+    ReportRequest report;
+    report.rule = std::move(*request);
+    report.measureMemory = !known->target;
+    if (alsoFor)
+      if (llvm::Error error = report.setAlsoFor(alsoFor))
+        return failWith(std::move(error));
+    auto made = Session::get().report(report);
+    if (!made)
+      return failWith(made.takeError());
+    return capi::giveText(*made, document);
+  });
+}
+
+upd_status upd_report_page(const char *document, const char *other, char **page) {
+  return guarded([&] {
+    if (!document || !page)
+      return fail(UPD_INVALID_ARGUMENT, "document, or page, where the result goes, is null");
+    *page = nullptr;
+    std::string compared;
+    auto shown = documentIn(document);
+    if (!shown)
+      return failWith(shown.takeError());
+    if (other) {
+      auto found = documentIn(other);
+      if (!found)
+        return failWith(found.takeError());
+      compared = std::move(*found);
+    }
+    return capi::giveText(reportPage(*shown, compared), page);
   });
 }
 

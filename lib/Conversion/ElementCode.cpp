@@ -37,8 +37,9 @@ Value SweepAccess::read(Location loc, const ElementPlace &place, Type element,
                         alignmentOf(type, range));
 }
 
-void SweepAccess::write(Value values, const ElementPlace &place, const ElementRange &range) {
-  WriteOp::create(builder, loc, values, place.elements, place.indices, range.mask,
+void SweepAccess::write(Location at, Value values, const ElementPlace &place,
+                        const ElementRange &range) {
+  WriteOp::create(builder, at, values, place.elements, place.indices, range.mask,
                   alignmentOf(values.getType(), range));
 }
 
@@ -70,7 +71,7 @@ void SweepAccess::computeElements(const ElementRange &range) {
     if (access.hasLanes())
       addToLanes(index, value, range);
     else
-      accumulate(builder, loc, access.reduction.getKind(), value,
+      accumulate(builder, reductionLocation(index), access.reduction.getKind(), value,
                  placeOf(*access.stream, range.number), range.mask);
   }
   SmallVector<Value> stored(values.take_front(written));
@@ -79,7 +80,7 @@ void SweepAccess::computeElements(const ElementRange &range) {
     if (stream.blocks)
       keepForBlock(stream, value, range);
     else
-      write(narrow(stream, value), placeOf(stream, range.number), range);
+      write(writeLocation(stream), narrow(stream, value), placeOf(stream, range.number), range);
   }
 }
 

@@ -44,7 +44,7 @@ void buildInitialFunction(OpBuilder &builder, const PlanInterface &interface) {
   SmallVector<Value> ofMatrix = matrix ? valuesOf(matrix) : SmallVector<Value>();
   for (auto [index, state] : llvm::enumerate(statesOf(interface.plan, matrix))) {
     Value value = state.inFirst ? first[*state.inFirst] : ofMatrix[*state.inMatrix];
-    code.store(value.getType(), value, function.getArgument(1), index);
+    code.store(unnamed(state.loc), value.getType(), value, function.getArgument(1), index);
   }
   func::ReturnOp::create(builder, function.getLoc());
 }
@@ -63,7 +63,8 @@ void buildValidateFunction(OpBuilder &builder, const PlanInterface &interface) {
   // Goes from the last to the first, so that the first broken requirement wins.
   Value result = constant(-1);
   for (auto index = static_cast<int32_t>(conditions.size()); index-- > 0;)
-    result = arith::SelectOp::create(builder, loc, conditions[index], result, constant(index));
+    result = arith::SelectOp::create(builder, unnamed(conditions[index].getLoc()),
+                                     conditions[index], result, constant(index));
   func::ReturnOp::create(builder, loc, result);
 }
 

@@ -62,7 +62,7 @@ Value ScalarCode::valueOf(Value planValue) {
   return values[planValue] = load(planValue);
 }
 
-void ScalarCode::store(Type element, Value value, Value base, unsigned index) {
+void ScalarCode::store(Location loc, Type element, Value value, Value base, unsigned index) {
   storeElements(builder, loc, value,
                 elementPointer(builder, loc, element, base, static_cast<int32_t>(index)));
 }
@@ -82,28 +82,33 @@ static bool isForBFloat16Pairs(Value result, Type compute, unsigned lanes) {
   });
 }
 
+// Returns the operation that keeps the results of prologues as scalar states.
+static CommitOp commitOf(PlanOp plan) { return *plan.getBody().getOps<CommitOp>().begin(); }
+
 void ScalarCode::runPrologue(PrologueOp prologue, unsigned index, unsigned lanes) {
   Type compute = interface.compute;
   if (index == 0) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getFloatAttr(compute, 0));
-    store(compute, zero, arguments.row, 0);
+    store(loc, compute, zero, arguments.row, 0);
   }
   if (!prologue)
     return;
   SmallVector<Value> yielded = inlineBody(prologue);
   for (auto [result, value] : llvm::zip_equal(prologue.getResults(), yielded)) {
     if (ScalarOp scalar = interface.nextScalars.lookup(result)) {
-      Value rounded = roundToStorage(builder, loc, value, scalar.getStorage());
-      store(builder.getF64Type(), rounded, arguments.nextScalars,
+      const Location place = locationOf(commitOf(interface.plan).getLoc(), scalar.getName());
+      Value rounded = roundToStorage(builder, place, value, scalar.getStorage());
+      store(place, builder.getF64Type(), rounded, arguments.nextScalars,
             interface.scalarIndex.lookup(scalar.getResult()));
       continue;
     }
+    const Location place = unnamed(value.getLoc());
     Value stored = value;
     if (value.getType().isInteger(1))
-      stored = arith::UIToFPOp::create(builder, loc, compute, value);
+      stored = arith::UIToFPOp::create(builder, place, compute, value);
     else if (isForBFloat16Pairs(result, compute, lanes))
-      stored = shortenNaN(builder, loc, value);
-    store(compute, stored, arguments.row, interface.rowIndex.lookup(result));
+      stored = shortenNaN(builder, place, value);
+    store(place, compute, stored, arguments.row, interface.rowIndex.lookup(result));
   }
 }
 

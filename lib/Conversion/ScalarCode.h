@@ -37,7 +37,8 @@ public:
   /// elements; `prologue` is null if the plan has none.
   void runPrologue(PrologueOp prologue, unsigned index, unsigned lanes);
 
-  void store(mlir::Type element, mlir::Value value, mlir::Value base, unsigned index);
+  void store(mlir::Location loc, mlir::Type element, mlir::Value value, mlir::Value base,
+             unsigned index);
 
 private:
   mlir::Value loadF64(mlir::Location name, mlir::Value base, unsigned index);

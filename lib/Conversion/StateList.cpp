@@ -16,10 +16,10 @@ SmallVector<PlanState> statesOf(PlanOp plan) {
       if (streams++ >= 2)
         states.push_back({stream.getName(), stream.getType().getStorage(),
                           stream.getType().getOver(), stream.getFromStep(), states.size(),
-                          std::nullopt});
+                          std::nullopt, op.getLoc()});
     } else if (auto scalar = dyn_cast<ScalarOp>(op)) {
       states.push_back({scalar.getName(), scalar.getStorage(), scalar.getOver(), /*fromStep=*/false,
-                        states.size(), std::nullopt});
+                        states.size(), std::nullopt, op.getLoc()});
     }
   }
   return states;

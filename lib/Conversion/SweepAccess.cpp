@@ -86,6 +86,19 @@ static std::string nameOf(Value stream) {
   return op ? op.getName().str() : "temporary";
 }
 
+Location SweepAccess::writeLocation(const StreamAccess &stream) {
+  Operation *store = sweep.getBody().front().getTerminator();
+  if (stream.stream.getDefiningOp<StreamOp>())
+    return locationOf(store->getLoc(), nameOf(stream.stream));
+  auto temporary = llvm::find(sweep.getTemporaries(), stream.stream);
+  const size_t index = temporary - sweep.getTemporaries().begin();
+  return unnamed(store->getOperands().take_back(sweep.getTemporaries().size())[index].getLoc());
+}
+
+Location SweepAccess::reductionLocation(size_t index) {
+  return locationOf(sweep.getBody().front().getTerminator()->getLoc(), reductionPart(index));
+}
+
 void SweepAccess::locateStreams(Value pointers) {
   auto locate = [&](unsigned index, const std::string &name, Type element) -> Value {
     return LocateOp::create(builder, named(loc, name), elementsOf(element), pointers, index);

@@ -98,7 +98,8 @@ protected:
   mlir::Value originOf(const StreamAccess &stream);
   mlir::Value read(mlir::Location loc, const ElementPlace &place, mlir::Type element,
                    const ElementRange &range);
-  void write(mlir::Value values, const ElementPlace &place, const ElementRange &range);
+  void write(mlir::Location at, mlir::Value values, const ElementPlace &place,
+             const ElementRange &range);
   unsigned alignmentOf(mlir::Type type, const ElementRange &range) const;
   mlir::Value readOperand(const StreamAccess &stream, mlir::Type type, const ElementRange &range);
   virtual ElementPlace placeOf(const StreamAccess &stream, mlir::Value number) = 0;
@@ -109,6 +110,9 @@ protected:
   /// Adds `values` to the lanes of reduction `index`.
   virtual void addToLanes(size_t index, mlir::Value values, const ElementRange &range) = 0;
   virtual mlir::Value narrow(const StreamAccess &stream, mlir::Value values) = 0;
+  /// Returns the place in the rule's text that stores to a stream.
+  mlir::Location writeLocation(const StreamAccess &stream);
+  mlir::Location reductionLocation(size_t index);
   /// Keeps `values` until the scale of their block is known.
   virtual void keepForBlock(const StreamAccess &stream, mlir::Value values,
                             const ElementRange &range) = 0;

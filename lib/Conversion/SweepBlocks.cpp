@@ -135,7 +135,8 @@ SmallVector<Value> SweepBuilder::computeBlock(const BlockBounds &bounds,
     SmallVector<Value> known;
     for (auto [stream, encoding] : llvm::zip_equal(codedWrites(), encodings)) {
       append(known, encoding);
-      WriteOp::create(builder, loc, encoding.scale, stream->scales, bounds.number);
+      WriteOp::create(builder, writeLocation(*stream), encoding.scale, stream->scales,
+                      bounds.number);
     }
     return known;
   };
@@ -360,9 +361,10 @@ Value SweepBuilder::readKept(const CodedBlock &block, Value number, unsigned lan
 void SweepBuilder::storeCodesAt(const CodedBlock &block, Value kept, Value number, Value mask) {
   const BlockedStorage &storage = *block.stream->blocks;
   const auto &encoding = isa<VectorType>(kept.getType()) ? block.vector : block.scalar;
-  Value codes = block.ofRoots ? storage.narrowRoots(builder, loc, kept, encoding)
-                              : storage.narrow(builder, loc, kept, encoding);
-  WriteOp::create(builder, loc, codes, block.codes, placeOf(*block.stream, number).indices, mask);
+  const Location at = writeLocation(*block.stream);
+  Value codes = block.ofRoots ? storage.narrowRoots(builder, at, kept, encoding)
+                              : storage.narrow(builder, at, kept, encoding);
+  WriteOp::create(builder, at, codes, block.codes, placeOf(*block.stream, number).indices, mask);
 }
 
 // Stores codes from the lowest bytes of `numbers`, one vector per block, for the elements from
@@ -380,7 +382,8 @@ void SweepBuilder::storeOrdinaryCodesAt(ArrayRef<CodedBlock> coded, ArrayRef<Val
     for (auto [i, block] : llvm::enumerate(coded.take_front(count))) {
       auto places = llvm::to_vector(llvm::seq<int64_t>(i * lanes, (i + 1) * lanes));
       Value codes = vector::ShuffleOp::create(builder, loc, bytes, bytes, places);
-      WriteOp::create(builder, loc, codes, block.codes, placeOf(*block.stream, number).indices);
+      WriteOp::create(builder, writeLocation(*block.stream), codes, block.codes,
+                      placeOf(*block.stream, number).indices);
     }
     coded = coded.drop_front(count);
     numbers = numbers.drop_front(count);

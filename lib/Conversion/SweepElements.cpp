@@ -95,11 +95,11 @@ Value SweepBuilder::identityAt(IdentityOp op, const ElementRange &range) {
 
 void SweepBuilder::addToLanes(size_t index, Value values, const ElementRange &range) {
   Value lane = arith::AndIOp::create(builder, loc, range.number, constantI64(UPD_LANES - 1));
-  lanes[index]->add(builder, loc, lane, values, range.mask);
+  lanes[index]->add(builder, reductionLocation(index), lane, values, range.mask);
 }
 
 Value SweepBuilder::narrow(const StreamAccess &stream, Value values) {
-  return stream.storage->narrow(builder, loc, values);
+  return stream.storage->narrow(builder, writeLocation(stream), values);
 }
 
 // Whether the sweep may produce a NaN with nonzero bits in its lower half. Streams and prologues
@@ -132,7 +132,9 @@ void SweepBuilder::computePairs(Value number, Value mask) {
   SmallVector<Value> odds = cloneBody(builder, sweep, oddArguments, vectorLanes, {});
   bool shortNaNs = !makesLongNaNs(sweep);
   for (auto [even, odd, stream] : llvm::zip_equal(evens, odds, writes))
-    write(narrowBFloat16Pairs(builder, loc, even, odd, shortNaNs), placeOf(stream, number), range);
+    write(writeLocation(stream),
+          narrowBFloat16Pairs(builder, writeLocation(stream), even, odd, shortNaNs),
+          placeOf(stream, number), range);
 }
 
 } // namespace updraft

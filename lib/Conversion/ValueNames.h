@@ -5,17 +5,10 @@
 #ifndef UPDRAFT_LIB_CONVERSION_VALUENAMES_H
 #define UPDRAFT_LIB_CONVERSION_VALUENAMES_H
 
+#include "Updraft/IR/Locations.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Location.h"
 
 namespace updraft {
-
-/// Returns the location without its name.
-inline mlir::Location unnamed(mlir::Location loc) {
-  if (auto name = mlir::dyn_cast<mlir::NameLoc>(loc))
-    return unnamed(name.getChildLoc());
-  return loc;
-}
 
 /// Returns the location with another name.
 inline mlir::Location named(mlir::Location loc, mlir::StringRef name) {

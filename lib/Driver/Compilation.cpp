@@ -10,6 +10,7 @@
 #include "RuleDescription.h"
 #include "SecondHalf.h"
 #include "TypedHeader.h"
+#include "Updraft/IR/Locations.h"
 #include "Updraft/Transforms/SharedReductions.h"
 #include "runtime/base/RuleChecks.h"
 #include "updraft/Driver/StatusError.h"
@@ -27,9 +28,9 @@ using namespace updraft;
 // The smallest rule whose compilation is worth starting a second thread.
 static constexpr size_t minOperationsOfTwoThreads = 1000;
 
-Compilation::Compilation(Toolchain &toolchain, const CompileRequest &request)
+Compilation::Compilation(Toolchain &toolchain, const CompileRequest &request, Recorder *recorder)
     : toolchain(toolchain), tools(toolchain.forTarget(request.target)), request(request),
-      handler(&toolchain.context, [this](mlir::Diagnostic &diagnostic) {
+      recorder(recorder), handler(&toolchain.context, [this](mlir::Diagnostic &diagnostic) {
         llvm::raw_string_ostream os(internalDiagnostics);
         os << diagnostic.getLocation() << ": " << diagnostic << "\n";
         return success();
@@ -52,6 +53,8 @@ llvm::Error Compilation::makeGenerator() {
 }
 
 llvm::Error Compilation::import(const Program &program) {
+  if (recorder)
+    recorder->enter(Stage::Updraft);
   updraft::DiagnosticEngine diagnostics;
   std::optional<ImportedRule> found =
       importRule(toolchain.context, program, request.rule, diagnostics);
@@ -63,12 +66,18 @@ llvm::Error Compilation::import(const Program &program) {
   llvm::SmallVector<RuleOp> rules = formsIn<RuleOp>(*module);
   dump.emplace(dumpFolderOf(program, request, rules.empty() ? "" : rules[0].getSymName()));
   dump->write("import.mlir", *module);
-  toolchain.dump = dump->isWanted() ? &*dump : nullptr;
+  toolchain.observers.clear();
+  if (dump->isWanted())
+    toolchain.observers.push_back(&*dump);
+  if (recorder) {
+    toolchain.observers.push_back(recorder);
+    recorder->afterPass("import", /*failed=*/false, *module);
+  }
   return llvm::Error::success();
 }
 
 llvm::Error Compilation::printTorch(llvm::raw_ostream &os) {
-  if (llvm::Error error = run(toolchain.toTorch, "torch"))
+  if (llvm::Error error = run(toolchain.toTorch, Stage::Torch))
     return error;
   dropUnneededReductions(*module);
   std::string text, reason;
@@ -80,11 +89,11 @@ llvm::Error Compilation::printTorch(llvm::raw_ostream &os) {
 }
 
 llvm::Error Compilation::schedule() {
-  if (llvm::Error error = run(toolchain.toPlan, "schedule"))
+  if (llvm::Error error = run(toolchain.toPlan, Stage::Schedule))
     return error;
   llvm::SmallVector<PlanOp> plans = getPlans();
   if (plans.empty())
-    return internalError("schedule", "");
+    return internalError(Stage::Schedule, "");
   ruleName = plans[0].getSymName().str();
   const size_t size = sizeOfPlans(*module);
   if (size > maxPlannedOperations) {
@@ -98,7 +107,7 @@ llvm::Error Compilation::schedule() {
   auto description =
       describeRule(plans[0], request.rule.numerics, request.gpu ? request.gpu->name : "", imported);
   if (failed(description) || !runtime::problemOf(*description).empty())
-    return internalError("schedule", "");
+    return internalError(Stage::Schedule, "");
   descriptor = description->write();
   return llvm::Error::success();
 }
@@ -106,20 +115,22 @@ llvm::Error Compilation::schedule() {
 llvm::Error Compilation::printHeader(llvm::raw_ostream &os) {
   runtime::RuleInterface rule;
   if (!runtime::RuleInterface::read(descriptor, rule).ok())
-    return internalError("header", "");
+    return internalError(Stage::Header, "");
   os << typedHeader(rule, request.link);
   return llvm::Error::success();
 }
 
 llvm::Error Compilation::lowerToLoops() {
   if (!request.gpu)
-    return run(tools.toLoops, "loops");
+    return run(tools.toLoops, Stage::Loops);
   if (llvm::Error error = lowerToKernels())
     return error;
-  return run(toolchain.toEmulator, "loops");
+  return run(toolchain.toEmulator, Stage::Loops);
 }
 
-llvm::Error Compilation::lowerToKernels() { return run(toolchain.forTarget(*request.gpu), "gpu"); }
+llvm::Error Compilation::lowerToKernels() {
+  return run(toolchain.forTarget(*request.gpu), Stage::Kernels);
+}
 
 llvm::Error Compilation::lowerToHost() {
   if (llvm::Error error = lowerToKernels())
@@ -141,11 +152,16 @@ llvm::Error Compilation::lowerToLLVM() {
 }
 
 llvm::Error Compilation::lowerToLLVMDialect() {
-  if (llvm::Error error = run(toolchain.toLLVM, "llvm"))
+  if (llvm::Error error = run(toolchain.toLLVM, Stage::LLVM))
     return error;
-  if (request.inspection.lineTables)
-    if (llvm::Error error = run(toolchain.toLineTables, "llvm"))
+  if (recorder)
+    if (llvm::Error error = addLineDirectives())
       return error;
+  if (request.inspection.lineTables) {
+    module->walk([](Operation *op) { op->setLoc(forDebugger(op->getLoc())); });
+    if (llvm::Error error = run(toolchain.toLineTables, Stage::LLVM))
+      return error;
+  }
   preparation.reset();
   return makeGenerator();
 }
@@ -183,8 +199,12 @@ llvm::Error Compilation::translate() {
   llvmModule = std::move(*translated);
   addData();
   dump->write("translate.ll", [this](auto &os) { printLLVM(os); });
+  if (recorder)
+    recorder->add("translate", *llvmModule);
   tools.generator->optimize(*llvmModule);
   dump->write("optimize.ll", [this](auto &os) { printLLVM(os); });
+  if (recorder)
+    recorder->add("optimize", *llvmModule);
   return dumpAssembly();
 }
 
@@ -195,6 +215,30 @@ llvm::Expected<std::string> Compilation::object() {
   if (!bytes)
     return bytes.takeError();
   return std::string(bytes->begin(), bytes->end());
+}
+
+llvm::Expected<std::string> Compilation::assembly() {
+  if (recorder)
+    recorder->enter(Stage::Asm);
+  auto text = tools.generator->emitAssembly(*llvmModule);
+  if (text && recorder)
+    recorder->addAssembly("code", *text);
+  return text;
+}
+
+llvm::Error Compilation::lowerToNVVM() {
+  if (llvm::Error error = run(toolchain.toNVVM, Stage::NVVM))
+    return error;
+  return recorder ? addLineDirectives() : llvm::Error::success();
+}
+
+llvm::Expected<std::string> Compilation::ptx() {
+  if (recorder)
+    recorder->enter(Stage::PTX);
+  auto text = emitPTX(kernels(), *request.gpu);
+  if (text && recorder)
+    recorder->addAssembly("code", *text);
+  return text;
 }
 
 llvm::Expected<std::string> Compilation::cubin() {
@@ -219,7 +263,16 @@ void Compilation::printModule(llvm::raw_ostream &os) {
   os << "\n";
 }
 
-llvm::Error Compilation::run(PassManager &passes, llvm::StringRef stage) {
+// The places of lines become debug information, which the translation and LLVM keep.
+llvm::Error Compilation::addLineDirectives() {
+  toolchain.observers.clear();
+  recorder->numberPlaces(*module);
+  return run(toolchain.toLineDirectives, Stage::LLVM);
+}
+
+llvm::Error Compilation::run(PassManager &passes, Stage stage) {
+  if (recorder)
+    recorder->enter(stage);
   if (failed(passes.run(*module)))
     return internalError(stage, reproducer(passes));
   completed.push_back(&passes);
@@ -229,7 +282,7 @@ llvm::Error Compilation::run(PassManager &passes, llvm::StringRef stage) {
 /// Writes the input on which `passes` failed. The passes have changed it, so it is created again,
 /// which costs nothing if compilations succeed.
 std::string Compilation::reproducer(PassManager &passes) {
-  toolchain.dump = nullptr;
+  toolchain.observers.clear();
   std::string shown = internalDiagnostics;
   updraft::DiagnosticEngine known;
   std::optional<ImportedRule> again = importRule(toolchain.context, *source, request.rule, known);
@@ -267,10 +320,11 @@ void Compilation::addData(const char *suffix, llvm::Constant *value) {
   variable->setAlignment(llvm::Align(8));
 }
 
-llvm::Error Compilation::internalError(llvm::StringRef stage, const std::string &reproducer) {
-  std::string message = ("cannot lower the rule to the stage `" + stage +
-                         "`; this is a defect of Updraft, please report it")
-                            .str();
+llvm::Error Compilation::internalError(Stage stage, const std::string &reproducer) {
+  std::string message =
+      ("cannot lower the rule to the stage `" + stageNames()[static_cast<size_t>(stage)] +
+       "`; this is a defect of Updraft, please report it")
+          .str();
   if (!reproducer.empty())
     message += " with the file `" + reproducer +
                "`, which shows it: updraft-opt --run-reproducer " + reproducer;

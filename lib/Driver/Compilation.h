@@ -4,6 +4,7 @@
 #define UPDRAFT_LIB_DRIVER_COMPILATION_H
 
 #include "Dump.h"
+#include "Recorder.h"
 #include "SideTask.h"
 #include "Toolchain.h"
 #include "Updraft/IR/UpdraftOps.h"
@@ -26,9 +27,10 @@ namespace updraft {
 /// Takes one rule through the stages; each function advances by one.
 class Compilation {
 public:
-  /// Both must outlive the compilation. A toolchain supports one compilation at a time.
-  Compilation(Toolchain &toolchain, const CompileRequest &request);
-  ~Compilation() { toolchain.dump = nullptr; }
+  /// All must outlive the compilation. A recorder, if not null, gets the text after every pass. A
+  /// toolchain supports one compilation at a time.
+  Compilation(Toolchain &toolchain, const CompileRequest &request, Recorder *recorder = nullptr);
+  ~Compilation() { toolchain.observers.clear(); }
   Compilation(const Compilation &) = delete;
   Compilation &operator=(const Compilation &) = delete;
 
@@ -46,7 +48,7 @@ public:
   llvm::Error printHeader(llvm::raw_ostream &os);
   llvm::Error lowerToLoops();
   llvm::Error lowerToKernels();
-  llvm::Error lowerToNVVM() { return run(toolchain.toNVVM, "nvvm"); }
+  llvm::Error lowerToNVVM();
   /// Keeps the part that runs on the host. Its object contains the kernels as text.
   llvm::Error lowerToHost();
   /// Lowers to LLVM IR.
@@ -56,8 +58,8 @@ public:
   llvm::Expected<std::string> generate();
 
   llvm::Expected<std::string> object();
-  llvm::Expected<std::string> assembly() { return tools.generator->emitAssembly(*llvmModule); }
-  llvm::Expected<std::string> ptx() { return emitPTX(kernels(), *request.gpu); }
+  llvm::Expected<std::string> assembly();
+  llvm::Expected<std::string> ptx();
   llvm::Expected<std::string> cubin();
   llvm::Expected<std::string> sass();
   void printModule(llvm::raw_ostream &os);
@@ -67,6 +69,8 @@ public:
   llvm::Error checkDump() { return dump->takeError(); }
 
   mlir::gpu::GPUModuleOp kernels() { return *module->getOps<mlir::gpu::GPUModuleOp>().begin(); }
+  const ImportedRule &getImported() const { return imported; }
+  mlir::ModuleOp getModule() { return *module; }
   llvm::SmallVector<PlanOp> getPlans() { return formsIn<PlanOp>(*module); }
   std::string takeDescriptor() { return std::move(descriptor); }
 
@@ -74,16 +78,18 @@ private:
   llvm::Error lowerToLLVMDialect();
   llvm::Error makeGenerator();
   llvm::Error translate();
-  llvm::Error run(mlir::PassManager &passes, llvm::StringRef stage);
+  llvm::Error run(mlir::PassManager &passes, Stage stage);
+  llvm::Error addLineDirectives();
   std::string reproducer(mlir::PassManager &passes);
   llvm::Error dumpAssembly();
   void addData();
   void addData(const char *suffix, llvm::Constant *value);
-  llvm::Error internalError(llvm::StringRef stage, const std::string &reproducer);
+  llvm::Error internalError(Stage stage, const std::string &reproducer);
 
   Toolchain &toolchain;
   Toolchain::ForTarget &tools;
   const CompileRequest &request;
+  Recorder *recorder;
   const Program *source = nullptr;
   std::optional<Dump> dump;
   std::vector<mlir::PassManager *> completed;

@@ -168,3 +168,38 @@ llvm::Error Compiler::explain(const CompileRequest &request, llvm::raw_ostream &
     return error;
   return explainKernels(compilation.kernels(), *request.gpu, os);
 }
+
+llvm::Error Compiler::record(const Program &program, const CompileRequest &request,
+                             Recording &recording,
+                             llvm::function_ref<llvm::Error(const Recorded &)> observe) {
+  ForkDelay delay;
+  if (llvm::Error error = requireMemory(bytesToCompile))
+    return error;
+  Recorder recorder(recording);
+  Compilation compilation(getToolchain(), request, &recorder);
+  auto tell = [&](Stage stage) {
+    return observe({stage, compilation.getModule(), compilation.getImported(),
+                    [&](Location loc) { return recorder.placeOf(loc); }});
+  };
+  if (llvm::Error error = compilation.import(program))
+    return error;
+  if (llvm::Error error = tell(Stage::Updraft))
+    return error;
+  if (llvm::Error error = compilation.schedule())
+    return error;
+  if (llvm::Error error = tell(Stage::Schedule))
+    return error;
+  const bool isForGPU = request.gpu && !request.gpu->isEmulated;
+  if (isForGPU) {
+    if (llvm::Error error = compilation.lowerToKernels())
+      return error;
+    if (llvm::Error error = compilation.lowerToNVVM())
+      return error;
+    return compilation.ptx().takeError();
+  }
+  if (llvm::Error error = compilation.lowerToLoops())
+    return error;
+  if (llvm::Error error = compilation.lowerToLLVM())
+    return error;
+  return compilation.assembly().takeError();
+}

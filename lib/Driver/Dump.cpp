@@ -2,7 +2,6 @@
 
 #include "Dump.h"
 
-#include "mlir/Pass/Pass.h"
 #include "runtime/files/FileReplacement.h"
 #include "updraft/Driver/CacheKey.h"
 #include "updraft/Driver/DumpFolder.h"
@@ -68,12 +67,6 @@ llvm::Error Dump::takeError() {
   return makeError(UPD_IO_ERROR, std::move(failure));
 }
 
-void DumpAfterPasses::write(mlir::Pass *pass, mlir::Operation *op, llvm::StringRef suffix) {
-  // Passes without an argument only run other passes.
-  if (!current || pass->getArgument().empty())
-    return;
-  auto module = llvm::dyn_cast<mlir::ModuleOp>(op);
-  if (!module)
-    module = op->getParentOfType<mlir::ModuleOp>();
-  current->write((pass->getArgument() + suffix + ".mlir").str(), module);
+void Dump::afterPass(llvm::StringRef pass, bool failed, mlir::ModuleOp module) {
+  write((pass + (failed ? "-failed" : "") + ".mlir").str(), module);
 }

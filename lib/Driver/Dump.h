@@ -4,14 +4,13 @@
 #ifndef UPDRAFT_LIB_DRIVER_DUMP_H
 #define UPDRAFT_LIB_DRIVER_DUMP_H
 
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/PassInstrumentation.h"
+#include "PassObserver.h"
 #include "updraft/Driver/CompileRequest.h"
 #include "llvm/Support/Error.h"
 
 namespace updraft {
 
-class Dump {
+class Dump : public PassObserver {
 public:
   /// With an empty folder, nothing is written.
   explicit Dump(std::string folder) : folder(std::move(folder)) {}
@@ -21,6 +20,7 @@ public:
   /// Writes `NN-name`; creates the folder if needed. Only the first failure is reported.
   void write(llvm::StringRef name, llvm::function_ref<void(llvm::raw_ostream &)> print);
   void write(llvm::StringRef name, mlir::ModuleOp module);
+  void afterPass(llvm::StringRef pass, bool failed, mlir::ModuleOp module) override;
 
   /// Returns why a file could not be written.
   llvm::Error takeError();
@@ -29,23 +29,6 @@ private:
   std::string folder;
   unsigned count = 0;
   std::string failure;
-};
-
-/// Writes the module after every pass to the dump that `current` refers to at that time, unless
-/// null.
-class DumpAfterPasses : public mlir::PassInstrumentation {
-public:
-  explicit DumpAfterPasses(Dump *const &current) : current(current) {}
-
-  void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override { write(pass, op, ""); }
-  void runAfterPassFailed(mlir::Pass *pass, mlir::Operation *op) override {
-    write(pass, op, "-failed");
-  }
-
-private:
-  void write(mlir::Pass *pass, mlir::Operation *op, llvm::StringRef suffix);
-
-  Dump *const &current;
 };
 
 /// Returns the request's folder, or a subfolder of the environment's for this rule and its

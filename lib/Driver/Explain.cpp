@@ -4,81 +4,16 @@
 #include "Explain.h"
 
 #include "Formula.h"
+#include "PlanFacts.h"
 #include "TypeName.h"
-#include "Updraft/IR/StorageSize.h"
 #include "updraft/Conversion/PlanInterface.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
-
-#include <cmath>
 
 using namespace mlir;
 using namespace updraft;
 
 namespace {
-double bytesOf(Value stream) {
-  return storageBits(cast<StreamType>(stream.getType()).getStorage()) / 8;
-}
-
-/// Formats as "16"; with two decimals if scales of blocks add a fraction.
-std::string bytesText(double bytes) {
-  return llvm::formatv(bytes == std::floor(bytes) ? "{0:f0}" : "{0:f2}", bytes).str();
-}
-
-/// An fma counts as two flops, comparisons and selections as none.
-unsigned flopsOf(Operation &op) {
-  if (isa<math::FmaOp>(op))
-    return 2;
-  if (op.getDialect()->getNamespace() == math::MathDialect::getDialectNamespace())
-    return 1;
-  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op);
-}
-
-Extent overOf(Value stream) { return cast<StreamType>(stream.getType()).getOver(); }
-
-/// Streams over rows and columns are small compared with those of elements, and are not counted.
-double bytesPerElement(ValueRange streams) {
-  double bytes = 0;
-  for (Value stream : streams)
-    if (overOf(stream) == Extent::element)
-      bytes += bytesOf(stream);
-  return bytes;
-}
-
-std::string describe(ReductionAttr reduction) {
-  return (stringifyReductionKind(reduction.getKind()) + " over " +
-          stringifyExtent(reduction.getOver()))
-      .str();
-}
-
-/// Returns "exp_avg f32", or for the result of a sweep "sum over row f64".
-std::string describe(Value stream) {
-  std::string storage = " " + typeName(cast<StreamType>(stream.getType()).getStorage());
-  if (auto op = stream.getDefiningOp<StreamOp>())
-    return op.getName().str() + storage;
-  if (isMatrixExtent(overOf(stream)))
-    return (stream.getDefiningOp<MultiplyOp>() ? "product" : "matrix") + storage;
-  if (auto call = stream.getDefiningOp<CallOp>())
-    return stringifyMatrixFunction(call.getFunction()).str() + storage;
-  auto sweep = stream.getDefiningOp<SweepOp>();
-  unsigned index = cast<OpResult>(stream).getResultNumber();
-  auto reductions = llvm::to_vector(sweep.getReductionRange());
-  if (index < reductions.size())
-    return describe(reductions[index]) + storage;
-  return ("value per " + stringifyExtent(overOf(stream))).str() + storage;
-}
-
-struct Sides {
-  llvm::StringRef down, along; // each "rows" or "columns" of the parameter, or "chosen" ones
-};
-
-Sides sidesOf(Extent matrix) {
-  auto down = [](Extent extent) {
-    return hasChosenDown(extent) ? "chosen" : isWithin(Extent::row, extent) ? "rows" : "columns";
-  };
-  return {down(matrix), down(transposed(matrix))};
-}
-
 /// The unit of a sweep: "row", or "element" for matrices.
 llvm::StringRef unitOf(Extent over) {
   return isMatrixExtent(over) ? stringifyExtent(Extent::element) : stringifyExtent(over);
@@ -103,26 +38,8 @@ void listStreams(llvm::StringRef what, ValueRange streams, Extent over, llvm::ra
   os << llvm::formatv("  {0,-7} {1,3} B/{2}  {3}\n", what, bytesText(bytes), unitOf(over), list);
 }
 
-/// Returns the end of the line that names a stage.
-std::string describeCondition(Value condition) {
-  if (!condition)
-    return "";
-  auto result = cast<OpResult>(condition);
-  auto prologue = cast<PrologueOp>(result.getOwner());
-  Operation *yield = prologue.getBody().front().getTerminator();
-  Value flag = yield->getOperand(result.getResultNumber());
-  llvm::SetVector<Value> named;
-  auto name = dyn_cast<NameLoc>(flag.getLoc());
-  return ", in steps where " + (name ? name.getName().str() : formulaOf(flag, named));
-}
-
 void explainSweep(SweepOp sweep, unsigned index, llvm::raw_ostream &os) {
-  unsigned flops = 0, divisions = 0, roots = 0;
-  for (Operation &op : sweep.getBody().front()) {
-    flops += flopsOf(op);
-    divisions += isa<arith::DivFOp>(op);
-    roots += isa<math::SqrtOp>(op);
-  }
+  const auto [flops, divisions, roots] = workOf(sweep.getBody().front());
   os << "sweep " << index << " over every " << describe(sweep.getOver())
      << describeCondition(sweep.getCondition()) << "\n";
   listStreams("reads", sweep.getReads(), sweep.getOver(), os);
@@ -139,11 +56,6 @@ void explainSweep(SweepOp sweep, unsigned index, llvm::raw_ostream &os) {
   os << llvm::formatv("  {0,-7} {1,3} flop/{2} ({3} division{4}, {5} square root{6})\n", "does",
                       flops, unitOf(sweep.getOver()), divisions, divisions == 1 ? "" : "s", roots,
                       roots == 1 ? "" : "s");
-}
-
-/// The sides of a factor of a product.
-Sides sidesOf(Value factor, bool isTransposed) {
-  return sidesOf(isTransposed ? transposed(overOf(factor)) : overOf(factor));
 }
 
 void explainProduct(MultiplyOp product, unsigned index, llvm::raw_ostream &os) {
@@ -182,26 +94,6 @@ void explainCall(CallOp call, unsigned index, bool isForGPU, llvm::raw_ostream &
   if (isMatrixExtent(over))
     made = (sidesOf(over).down + " x " + sidesOf(over).along).str();
   os << llvm::formatv("  {0,-7} {1}  {2}\n", "makes", made, describe(call.getResult()));
-}
-
-/// Prints the reason for several sweeps: the reductions that each of them waits for.
-void explainStages(PlanOp plan, ArrayRef<SweepOp> sweeps, llvm::raw_ostream &os) {
-  if (plan.hasWholeMatrices())
-    os << llvm::formatv(
-        "not fused: a {0} reads whole matrices, so what comes before and after it is "
-        "in separate sweeps\n",
-        plan.multiplies() ? "product" : "function of matrices");
-  if (sweeps.size() == 1)
-    os << "not fused: nothing; every operation on elements is in the one sweep\n";
-  for (unsigned index = 0; index < sweeps.size(); ++index) {
-    SweepOp sweep = sweeps[index];
-    if (sweep.getReductions().empty() || index + 1 == sweeps.size())
-      continue;
-    std::string list;
-    for (ReductionAttr reduction : sweep.getReductionRange())
-      list += (list.empty() ? "" : ", ") + describe(reduction);
-    os << llvm::formatv("not fused: what comes after sweep {0} needs its {1}\n", index, list);
-  }
 }
 
 /// Prints how many matrices of each shape are in memory at a time.
@@ -250,9 +142,7 @@ void explainTemporaries(PlanOp plan, ArrayRef<SweepOp> sweeps, llvm::raw_ostream
 /// Prints the scalars that the prologue computes, as formulas over its inputs.
 void explainPrologue(PrologueOp prologue, llvm::raw_ostream &os) {
   Operation *yield = prologue.getBody().front().getTerminator();
-  unsigned flops = 0;
-  for (Operation &op : prologue.getBody().front())
-    flops += flopsOf(op);
+  const unsigned flops = workOf(prologue.getBody().front()).flops;
   bool waits = llvm::any_of(prologue.getInputs(),
                             [](Value input) { return input.getDefiningOp<SweepOp>() != nullptr; });
   os << llvm::formatv("{0}, once per group and step{1}, in f64: {2} flops\n",
@@ -273,15 +163,12 @@ void explainPrologue(PrologueOp prologue, llvm::raw_ostream &os) {
 void updraft::explainPlan(PlanOp plan, llvm::StringRef numerics, llvm::StringRef gpu,
                           llvm::raw_ostream &os) {
   SmallVector<SweepOp> sweeps(plan.getBody().front().getOps<SweepOp>());
-  double bytes = 0;
-  for (SweepOp sweep : sweeps)
-    bytes += bytesPerElement(sweep.getReads()) + bytesPerElement(sweep.getWrites()) +
-             bytesPerElement(sweep.getTemporaries());
   const std::string mode = numerics == "ieee" ? "" : (", numerics " + numerics).str();
   os << llvm::formatv(
       "{0}: {1} sweep{2} over data, {3} bytes moved per element, computed in {4}{5}{6}{7}\n",
-      plan.getSymName(), sweeps.size(), sweeps.size() == 1 ? "" : "s", bytesText(bytes),
-      typeName(plan.getCompute()), mode, gpu.empty() ? "" : ", for ", gpu);
+      plan.getSymName(), sweeps.size(), sweeps.size() == 1 ? "" : "s",
+      bytesText(bytesPerElement(plan)), typeName(plan.getCompute()), mode,
+      gpu.empty() ? "" : ", for ", gpu);
   unsigned sweepIndex = 0, productIndex = 0, callIndex = 0;
   for (Operation &op : plan.getBody().front())
     if (auto sweep = dyn_cast<SweepOp>(op))
@@ -295,5 +182,6 @@ void updraft::explainPlan(PlanOp plan, llvm::StringRef numerics, llvm::StringRef
       explainPrologue(prologue, os);
   explainSquareStates(plan, os);
   explainTemporaries(plan, sweeps, os);
-  explainStages(plan, sweeps, os);
+  for (const std::string &reason : whyNotFused(plan))
+    os << "not fused: " << reason << "\n";
 }

@@ -27,16 +27,18 @@ static void skipVerification([[maybe_unused]] PassManager &passes) {
 
 Toolchain::Toolchain()
     : context(makeRegistry(), MLIRContext::Threading::DISABLED), toTorch(&context),
-      toPlan(&context), toLLVM(&context), toLineTables(&context), toNVVM(&context),
-      toEmulator(&context) {
+      toPlan(&context), toLLVM(&context), toLineTables(&context), toLineDirectives(&context),
+      toNVVM(&context), toEmulator(&context) {
   buildTorchPipeline(toTorch);
   buildPlanPipeline(toPlan);
   buildLLVMDialectPipeline(toLLVM);
   toLineTables.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
+  toLineDirectives.addPass(
+      LLVM::createDIScopeForLLVMFuncOpPass({LLVM::DIEmissionKind::DebugDirectivesOnly}));
   buildNVVMPipeline(toNVVM);
   buildEmulatorPipeline(toEmulator);
   for (PassManager *passes : {&toTorch, &toPlan, &toLLVM, &toLineTables, &toNVVM, &toEmulator})
-    passes->addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
+    passes->addInstrumentation(std::make_unique<ObservePasses>(observers));
   for (PassManager *passes : {&toLLVM, &toNVVM, &toEmulator})
     skipVerification(*passes);
 }
@@ -49,7 +51,7 @@ Toolchain::ForTarget &Toolchain::forTarget(const CPUTarget &target) {
   std::unique_ptr<ForTarget> &made = targets[target.key()];
   if (!made) {
     made = std::make_unique<ForTarget>(context, target);
-    made->toLoops.addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
+    made->toLoops.addInstrumentation(std::make_unique<ObservePasses>(observers));
     skipVerification(made->toLoops);
   }
   return *made;
@@ -60,7 +62,7 @@ PassManager &Toolchain::forTarget(const GPUTarget &target) {
   if (!made) {
     made = std::make_unique<PassManager>(&context);
     buildKernelsPipeline(*made, target);
-    made->addInstrumentation(std::make_unique<DumpAfterPasses>(dump));
+    made->addInstrumentation(std::make_unique<ObservePasses>(observers));
     skipVerification(*made);
   }
   return *made;

@@ -3,7 +3,7 @@
 #ifndef UPDRAFT_LIB_DRIVER_TOOLCHAIN_H
 #define UPDRAFT_LIB_DRIVER_TOOLCHAIN_H
 
-#include "Dump.h"
+#include "PassObserver.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "updraft/Target/CPUTarget.h"
@@ -37,9 +37,10 @@ struct Toolchain {
   mlir::PassManager toPlan;
   mlir::PassManager toLLVM;
   mlir::PassManager toLineTables;
+  mlir::PassManager toLineDirectives; ///< without tables for debuggers
   mlir::PassManager toNVVM;
   mlir::PassManager toEmulator;
-  Dump *dump = nullptr; ///< of the rule that is being compiled
+  std::vector<PassObserver *> observers; ///< of the rule that is being compiled
 
 private:
   llvm::StringMap<std::unique_ptr<ForTarget>> targets;

@@ -77,6 +77,7 @@ public:
   BorrowedCompiler(const BorrowedCompiler &) = delete;
   BorrowedCompiler &operator=(const BorrowedCompiler &) = delete;
 
+  Compiler &get() { return *compiler; }
   Compiler *operator->() { return compiler.get(); }
 
 private:
@@ -166,9 +167,10 @@ llvm::Expected<std::shared_ptr<const runtime::Kernels>> Session::link(const Comp
 llvm::Expected<Session::Loaded> Session::make(const std::string &key, const Program &program,
                                               const CompileRequest &request,
                                               const DiskCache &cache) {
-  // With a dump requested, a result must not come from the disk cache.
-  const bool isDumped = !dumpFolderOfEnvironment().empty();
-  if (std::optional<CompiledRule> stored = isDumped ? std::nullopt : cache.lookup(key)) {
+  // With a dump or a report requested, a result must not come from the disk cache.
+  const std::string reports = reportFolderOfEnvironment();
+  const bool isShown = !dumpFolderOfEnvironment().empty() || !reports.empty();
+  if (std::optional<CompiledRule> stored = isShown ? std::nullopt : cache.lookup(key)) {
     auto kernels = link(*stored);
     if (kernels)
       return Loaded{std::move(*kernels), Origin::Disk};
@@ -182,6 +184,9 @@ llvm::Expected<Session::Loaded> Session::make(const std::string &key, const Prog
   if (!kernels)
     return kernels.takeError();
   cache.store(key, *compiled);
+  if (!reports.empty())
+    if (llvm::Error error = leaveReport(BorrowedCompiler(*this).get(), request, key, reports))
+      return std::move(error);
   return Loaded{std::move(*kernels), Origin::Compiled};
 }
 
@@ -225,4 +230,8 @@ llvm::Error Session::emit(const CompileRequest &request, Stage stage, llvm::raw_
 
 llvm::Error Session::explain(const CompileRequest &request, llvm::raw_ostream &os) {
   return BorrowedCompiler(*this)->explain(request, os);
+}
+
+llvm::Expected<std::string> Session::report(const ReportRequest &request) {
+  return makeReport(BorrowedCompiler(*this).get(), request);
 }

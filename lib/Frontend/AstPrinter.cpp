@@ -12,7 +12,8 @@ using llvm::StringRef;
 namespace {
 class AstPrinter {
 public:
-  AstPrinter(llvm::raw_ostream &os, bool locations) : os(os), locations(locations) {}
+  AstPrinter(llvm::raw_ostream &os, bool locations, std::vector<SourceRange> *ranges)
+      : os(os), locations(locations), ranges(ranges) {}
 
   void print(const ParsedFile &file) {
     for (const ImportDeclaration &declaration : file.imports) {
@@ -32,6 +33,8 @@ private:
 
   // Ends a line with its location: "  @28:21".
   void end(SourceRange range) {
+    if (ranges)
+      ranges->push_back(range);
     if (locations && range.file) {
       LineColumn at = range.file->position(range.begin);
       os << "  @" << at.line << ':' << at.column;
@@ -47,7 +50,8 @@ private:
       end(parameter.range);
     }
     print(function.lets, 1);
-    line(1) << "return\n";
+    line(1) << "return";
+    end({});
     print(*function.result, 2);
   }
 
@@ -66,7 +70,8 @@ private:
     end(repeat.range);
     for (const Let &variable : repeat.variables)
       print("variable", variable.name, variable.value, nullptr, level + 1);
-    line(level + 1) << "in\n";
+    line(level + 1) << "in";
+    end({});
     print(*repeat.list, level + 2);
     print(repeat.lets, level + 1);
     for (const Let &next : repeat.nexts)
@@ -84,7 +89,8 @@ private:
   void printWhen(const Expr *when) {
     if (!when)
       return;
-    line(2) << "when\n";
+    line(2) << "when";
+    end({});
     print(*when, 3);
   }
 
@@ -190,9 +196,11 @@ private:
 
   llvm::raw_ostream &os;
   bool locations;
+  std::vector<SourceRange> *ranges;
 };
 } // namespace
 
-void updraft::printAst(const Program &program, llvm::raw_ostream &os, bool locations) {
-  AstPrinter(os, locations).print(program.main());
+void updraft::printAst(const Program &program, llvm::raw_ostream &os, bool locations,
+                       std::vector<SourceRange> *ranges) {
+  AstPrinter(os, locations, ranges).print(program.main());
 }

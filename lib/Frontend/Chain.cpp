@@ -25,7 +25,7 @@ public:
   std::vector<ChainStage> run(const Rule &rule) {
     size_t before = diagnostics.diagnostics().size();
     if (rule.chain.empty())
-      stages.push_back({&rule, {}, "", {}});
+      stages.push_back({&rule, {}, "", {}, {}});
     else
       addChain(rule);
     if (diagnostics.diagnostics().size() == before && !rule.chain.empty()) {
@@ -60,7 +60,9 @@ private:
     }
     if (rule->chain.empty()) {
       ranges.push_back(stage.name.range);
-      stages.push_back({rule, bindArguments(*chain.file, *rule, stage), "", {}});
+      std::vector<SourceRange> all = calls;
+      all.push_back(stage.name.range);
+      stages.push_back({rule, bindArguments(*chain.file, *rule, stage), "", {}, std::move(all)});
       return;
     }
     if (llvm::is_contained(open, rule)) {
@@ -69,7 +71,9 @@ private:
     }
     if (!stage.arguments.empty())
       diagnostics.report(DiagnosticKind::ChainArguments, stage.name.range, name);
+    calls.push_back(stage.name.range);
     addChain(*rule);
+    calls.pop_back();
   }
 
   std::vector<ChainStage::Argument> bindArguments(const ParsedFile &file, const Rule &rule,
@@ -183,6 +187,7 @@ private:
   std::vector<ChainStage> stages;
   std::vector<SourceRange> ranges; ///< of the stages' names in their chains
   std::vector<const Rule *> open;
+  std::vector<SourceRange> calls; ///< of the open chains but the outermost
 };
 } // namespace
 

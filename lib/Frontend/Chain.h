@@ -27,6 +27,8 @@ struct ChainStage {
   /// Maps each hyperparameter, flag and state to its public name: the declared name, prefixed with
   /// the stage's label if another stage has the same name. The rule's own names don't change.
   llvm::StringMap<std::string> names;
+  /// The places that name the stage: in the outermost chain first. Empty for a rule alone.
+  std::vector<SourceRange> calls;
 };
 
 /// Returns the stages of a rule or chain in order; a rule that is not a chain is its only stage.

@@ -22,10 +22,25 @@ const Value *Names::find(StringRef name) const {
   return nullptr;
 }
 
-mlir::Location Evaluator::location(SourceRange range) const {
-  range = range.origin();
+static mlir::Location placeOf(mlir::MLIRContext *context, SourceRange range) {
   LineColumn at = range.file->position(range.begin);
   return mlir::FileLineColLoc::get(context, range.file->path(), at.line, at.column);
+}
+
+void Evaluator::setCalls(llvm::ArrayRef<SourceRange> places) {
+  callLocation = {};
+  for (SourceRange place : places)
+    callLocation = location(place);
+}
+
+mlir::Location Evaluator::location(SourceRange range) const {
+  mlir::LocationAttr caller = callLocation;
+  for (SourceRange call : llvm::reverse(range.calls())) {
+    mlir::Location place = placeOf(context, call);
+    caller = caller ? mlir::CallSiteLoc::get(place, mlir::Location(caller)) : place;
+  }
+  mlir::Location place = placeOf(context, range.origin());
+  return caller ? mlir::CallSiteLoc::get(place, mlir::Location(caller)) : place;
 }
 
 mlir::Location Evaluator::location(const Identifier &name) const {
@@ -222,7 +237,9 @@ Value Evaluator::evaluateCall(const Expr &expr, const Names &names) {
   size_t before = diagnostics.diagnostics().size();
   if (calls++ == 0)
     outermostCall = expr.focus;
+  mlir::LocationAttr outer = std::exchange(callLocation, location(expr.focus));
   Value result = expand(*function, arguments);
+  callLocation = outer;
   --calls;
   if (!exhausted)
     diagnostics.noteSince(before, DiagnosticKind::InCall, expr.focus, expr.text);

@@ -41,7 +41,10 @@ public:
   bool evaluate(llvm::ArrayRef<Let> lets, Names &names);
   bool evaluate(const Repeat &repeat, Names &names);
 
+  /// Returns the location of a range, within the calls that are being expanded.
   mlir::Location location(SourceRange range) const;
+  /// Treats what follows as called from these places, of which the first is the outermost.
+  void setCalls(llvm::ArrayRef<SourceRange> places);
   /// Returns the location of a name's declaration, with the name.
   mlir::Location location(const Identifier &name) const;
 
@@ -85,6 +88,8 @@ private:
   /// The calls that are being expanded, and the outermost of them.
   unsigned calls = 0;
   SourceRange outermostCall;
+  /// The location of the innermost of them.
+  mlir::LocationAttr callLocation;
   /// Whether a limit was reached and reported.
   bool exhausted = false;
 };

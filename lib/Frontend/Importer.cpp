@@ -69,9 +69,12 @@ public:
     for (const ResolvedStage &stage : request.stages)
       importParameters(stage);
     std::vector<DerivedFlag> derived;
-    for (auto [stage, names] : llvm::zip(request.stages, stageNames))
+    for (auto [stage, names] : llvm::zip(request.stages, stageNames)) {
+      evaluator.setCalls(stage.calls);
       llvm::append_range(derived,
                          importRequirements(builder, evaluator, stage, names, diagnostics));
+    }
+    evaluator.setCalls({});
     importUpdates();
     if (evaluator.emit.chosenFraction)
       op.setChosen(llvm::APFloat(*evaluator.emit.chosenFraction));
@@ -87,6 +90,7 @@ public:
 
 private:
   void importParameters(const ResolvedStage &stage) {
+    evaluator.setCalls(stage.calls);
     Names &names = stageNames.emplace_back();
     names.file = stage.rule->file;
     for (const ResolvedParameter &parameter : stage.parameters) {
@@ -132,9 +136,13 @@ private:
     llvm::SmallVector<mlir::Value> states;
     for (auto &stage : stages)
       stage->appendNext(states);
+    evaluator.setCalls({});
     mlir::Value skip = progress.skip ? evaluator.emit.flag(*progress.skip, loc) : mlir::Value();
+    llvm::SmallVector<Location> places{loc};
+    llvm::append_range(places, progress.writes);
     auto next =
-        NextOp::create(builder, loc, evaluator.emit.element(progress.newParam, loc), states, skip);
+        NextOp::create(builder, mlir::FusedLoc::get(places, mlir::Attribute(), loc.getContext()),
+                       evaluator.emit.element(progress.newParam, loc), states, skip);
     if (progress.skipOfTensor && diagnostics.diagnostics().empty())
       checkSkip(next, *progress.skipOfTensor);
   }

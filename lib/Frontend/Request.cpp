@@ -147,6 +147,7 @@ private:
     ResolvedStage &resolved = result.stages.emplace_back();
     resolved.rule = stage.rule;
     resolved.label = stage.label;
+    resolved.calls = stage.calls;
     resolved.constants.file = stage.rule->file;
     resolved.constants.add(numericsName, Value::ofString(request.numerics));
     result.hasMatrixRule |= mentionsMatrix(*stage.rule);

@@ -31,6 +31,7 @@ struct ResolvedState {
 struct ResolvedStage {
   const Rule *rule = nullptr;
   std::string label;
+  std::vector<SourceRange> calls; ///< as in ChainStage
   std::vector<ResolvedParameter> parameters;
   std::vector<ResolvedState> states;
   /// Every hyperparameter and flag as a constant, by local name.

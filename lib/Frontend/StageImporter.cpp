@@ -70,6 +70,7 @@ Value Inputs::first() {
 }
 
 void StageImporter::createInputs(Inputs &inputs) {
+  evaluator.setCalls(stage.calls);
   for (const std::optional<Update> *update : {&stage.rule->update, &stage.rule->finish})
     if (*update)
       for (const Identifier &input : (*update)->inputs)
@@ -85,6 +86,7 @@ bool StageImporter::holds() const {
 
 void StageImporter::createStates(
     llvm::function_ref<mlir::Type(const ResolvedState &)> storageType) {
+  evaluator.setCalls(stage.calls);
   auto create = [&](Location loc, StringRef name, Extent over, mlir::Type storage,
                     mlir::Value initial, bool fromStep = false) {
     mlir::Type type = isTensorExtent(over) ? evaluator.emit.computeType() : builder.getF64Type();
@@ -110,7 +112,8 @@ void StageImporter::createStates(
                extentOf(*state.declaration), storageType(state),
                evaluator.emit.scalar(initial, evaluator.location(initialExpr.range)), isOfTensor);
     declared.emplace_back(name.text, value);
-    states.push_back({state.declaration, value, value, isOfTensor ? &initialExpr : nullptr});
+    states.push_back(
+        {state.declaration, state.name, value, value, isOfTensor ? &initialExpr : nullptr});
   }
   // Declares states only now, because an initial value can't depend on other states.
   for (auto &[name, value] : declared)
@@ -122,7 +125,7 @@ void StageImporter::createStates(
                        evaluator.emit.scalar(Value::ofNumber(0), loc));
   count.isInteger = true;
   count.bound = 0x1p53;
-  states.push_back({nullptr, count, count, nullptr});
+  states.push_back({nullptr, "", count, count, nullptr});
 }
 
 Value StageImporter::step(const Progress &progress, Location loc) {
@@ -244,6 +247,9 @@ void StageImporter::importNext(const Statement &statement, Progress &progress, b
     return;
   StringRef name = statement.name.text;
   Location loc = evaluator.location(statement.value->range);
+  auto addWrite = [&](StringRef written) {
+    progress.writes.push_back(evaluator.location(Identifier{written, statement.name.range}));
+  };
   if ((name == "grad" || name == "param") && !isWithin(value.extent, Extent::element)) {
     diagnostics.report(DiagnosticKind::NextExtent, statement.value->range, name,
                        describeExtent(Extent::element),
@@ -259,11 +265,13 @@ void StageImporter::importNext(const Statement &statement, Progress &progress, b
     bool isBefore = stage.rule->isTransform && !stage.rule->isAfter() && !isFinish;
     Value &param = isBefore ? progress.param : progress.newParam;
     param = unlessHeld(param, element, loc);
+    addWrite(name);
     return;
   }
   for (StateValue &state : states) {
     if (!state.declaration || state.declaration->name.text != name)
       continue;
+    addWrite(state.name);
     Extent over = extentOf(*state.declaration);
     // If the stage is held, the value also depends on that.
     if (held)
@@ -299,6 +307,7 @@ void StageImporter::importCondition(const Statement &statement, Progress &progre
 }
 
 void StageImporter::importUpdate(Progress &progress) {
+  evaluator.setCalls(stage.calls);
   held = progress.held;
   paramBefore = progress.param;
   if (!stage.rule->isTransform)
@@ -324,11 +333,13 @@ void StageImporter::importUpdate(Progress &progress) {
 }
 
 void StageImporter::importFinish(Progress &progress) {
+  evaluator.setCalls(stage.calls);
   if (stage.rule->finish)
     importStatements(*stage.rule->finish, progress, /*isFinish=*/true);
 }
 
 void StageImporter::appendNext(llvm::SmallVectorImpl<mlir::Value> &values) const {
+  evaluator.setCalls(stage.calls);
   for (const StateValue &state : states) {
     Location loc = evaluator.location(state.declaration ? state.declaration->name.range
                                                         : stage.rule->name.range);

@@ -47,6 +47,8 @@ struct Progress {
   /// Whether this step leaves later stages unchanged.
   std::optional<Value> held;
   std::optional<Value> skip;
+  /// The locations of all `next`, each under the name of the state or `param`.
+  llvm::SmallVector<mlir::Location> writes;
   /// The first part of `skip` that is a condition of one tensor.
   std::optional<SourceRange> skipOfTensor;
 };
@@ -73,6 +75,7 @@ public:
 private:
   struct StateValue {
     const State *declaration; ///< null for the step count of later stages
+    llvm::StringRef name;     ///< in the whole rule
     Value before;
     Value next;
     /// The initial value, if it depends on the tensor; else null.

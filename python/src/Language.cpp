@@ -7,6 +7,7 @@
 #include "updraft-c/language.h"
 
 #include <memory>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 namespace nb = nanobind;
@@ -39,4 +40,13 @@ void updraft::python::bindLanguage(nb::module_ &module) {
         return nb::bytes(owned.get());
       },
       nb::arg("source"), nb::arg("filename"));
+  module.def(
+      "report_page",
+      [](const std::string &document, const std::optional<std::string> &other) {
+        char *page = nullptr;
+        check(upd_report_page(document.c_str(), other ? other->c_str() : nullptr, &page));
+        std::unique_ptr<char, decltype(&upd_string_release)> owned(page, upd_string_release);
+        return nb::str(owned.get());
+      },
+      nb::arg("document"), nb::arg("other") = nb::none());
 }

@@ -83,6 +83,20 @@ std::string Rule::emit(const std::string &stage) {
   return owned.get();
 }
 
+nb::bytes Rule::report(const std::optional<std::string> &alsoFor) {
+  CompileOptions mine = options;
+  char *document = nullptr;
+  upd_status status;
+  {
+    WithoutGIL withoutGIL;
+    status = upd_report(source.data(), source.size(), filename.c_str(), &mine.get(),
+                        alsoFor ? alsoFor->c_str() : nullptr, &document);
+  }
+  check(status);
+  std::unique_ptr<char, decltype(&upd_string_release)> owned(document, upd_string_release);
+  return nb::bytes(owned.get());
+}
+
 void Rule::checkHypers(const std::vector<std::pair<std::string, double>> &values) const {
   std::vector<upd_hyper> hypers;
   hypers.reserve(values.size());
@@ -243,5 +257,6 @@ void updraft::python::bindRule(nb::module_ &module) {
                  "such as `updraft.load` returns, or its text, and compile that");
            })
       .def("check_hypers", &Rule::checkHypers, nb::arg("hypers"))
-      .def("emit", &Rule::emit, nb::arg("stage"));
+      .def("emit", &Rule::emit, nb::arg("stage"))
+      .def("report", &Rule::report, nb::arg("also_for") = nb::none());
 }

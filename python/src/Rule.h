@@ -61,6 +61,8 @@ public:
 
   upd_rule *get() const { return handle.get(); }
   std::string emit(const std::string &stage);
+  /// The document of a report, as UTF-8.
+  nanobind::bytes report(const std::optional<std::string> &alsoFor);
 
   /// Raises the error that an optimizer would raise for a group with these values.
   void checkHypers(const std::vector<std::pair<std::string, double>> &values) const;

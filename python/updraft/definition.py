@@ -14,6 +14,7 @@ from .tracing.source import Source
 
 if TYPE_CHECKING:
     from .notebook import Card
+    from .report import Report
 
 
 class RuleDefinition(abc.ABC):
@@ -180,6 +181,23 @@ class RuleDefinition(abc.ABC):
     ) -> str:
         """Returns the cost of a step: sweeps, bytes and flops per element, hoisted scalars."""
         return self.compile(defaults=defaults, storage=storage, numerics=numerics).explain()
+
+    def report(
+        self,
+        *,
+        defaults: Mapping[str, Any] | None = None,
+        storage: Mapping[str, Any] | None = None,
+        numerics: str | None = None,
+        target: str | None = None,
+        also_for: str | None = None,
+        run: bool = False,
+    ) -> "Report":
+        """Returns what the compiler does to the rule, stage by stage, as a page.
+
+        See `compile` for the first arguments, and `CompiledRule.report` for the others.
+        """
+        rule = self.compile(defaults=defaults, storage=storage, numerics=numerics, target=target)
+        return rule.report(also_for=also_for, run=run)
 
     def _arguments(self) -> list[str]:
         arguments = [f"{name}={value:g}" for name, value in self.hypers.items()]

@@ -1,10 +1,11 @@
 //===- updraftc.cpp - The compiler at the command line ----------------------------------------===//
 // Compiles a rule to an object file, prints any stage of the compilation, explains the cost of a
-// step, makes and shows packages, and manages the cache.
+// step, makes and shows packages and reports, and manages the cache.
 
 #include "CacheCommand.h"
 #include "OutputFile.h"
 #include "PackageCommands.h"
+#include "ReportCommand.h"
 #include "tools/options/ExitCode.h"
 #include "tools/options/RuleOptions.h"
 #include "tools/options/StandardStreams.h"
@@ -35,6 +36,7 @@ Examples:
   updraftc adamw.upd --target=nvptx:sm_90 --emit=cubin    writes adamw.cubin
   updraftc adamw.upd --dump-ir-to=dump        the module after every pass, in numbered files
   updraftc pack adamw.upd --target=x86-64-v3,aarch64    writes adamw.updraft
+  updraftc report adamw.upd -o report.html    a page that shows what the compiler did
   updraftc cache list
 A FILE of - is the standard input.
 
@@ -203,6 +205,7 @@ int main(int argc, char **argv) {
   app.add_option("--vector-bits", options.vectorBits)->group("");
   CacheCommand cache(app);
   PackageCommands packages(app);
+  ReportCommand reports(app);
 
   CLI11_PARSE(app, argc, argv);
   if (cache.chosen()) {
@@ -215,6 +218,12 @@ int main(int argc, char **argv) {
     llvm::Error error = packages.check(app);
     if (!error)
       error = packages.run();
+    return error ? report(std::move(error)) : 0;
+  }
+  if (reports.chosen()) {
+    llvm::Error error = reports.check(app);
+    if (!error)
+      error = reports.run();
     return error ? report(std::move(error)) : 0;
   }
   if (output->count() && options.output.empty())

@@ -335,6 +335,39 @@ TEST(CompilerCAPI, EmitsEveryStage) {
   }
 }
 
+TEST(CompilerCAPI, ReportsAreDocumentsAndPages) {
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  options.target = "emulator";
+  char *document = nullptr;
+  ASSERT_EQ(upd_report(momentum, std::strlen(momentum), nullptr, &options, /*also_for=*/nullptr,
+                       &document),
+            UPD_OK)
+      << upd_last_error();
+  EXPECT_THAT(document, HasSubstr("\"format\":1"));
+  char *page = nullptr;
+  ASSERT_EQ(upd_report_page(document, document, &page), UPD_OK) << upd_last_error();
+  EXPECT_THAT(page, HasSubstr("<!DOCTYPE html>"));
+  // A page is as good as its document.
+  char *again = nullptr;
+  ASSERT_EQ(upd_report_page(page, document, &again), UPD_OK) << upd_last_error();
+  EXPECT_STREQ(again, page);
+  for (char *text : {document, page, again})
+    upd_string_release(text);
+
+  EXPECT_EQ(upd_report(momentum, std::strlen(momentum), nullptr, &options, "nvptx:sm_90", &page),
+            UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "cannot add the stages of `nvptx:sm_90`: a report for a CPU can "
+                                 "also have those of a GPU, such as `nvptx:sm_90`");
+  for (const char *wrong : {"", "[]", "{\"format\":2}", "{\"format\":1,\"texts\":\"?\"}"}) {
+    EXPECT_EQ(upd_report_page(wrong, nullptr, &page), UPD_INVALID_ARGUMENT) << wrong;
+    EXPECT_THAT(upd_last_error(), HasSubstr("not a report of Updraft")) << wrong;
+  }
+  EXPECT_EQ(upd_report_page(nullptr, nullptr, &page), UPD_INVALID_ARGUMENT);
+  EXPECT_EQ(upd_report(momentum, std::strlen(momentum), nullptr, &options, nullptr, nullptr),
+            UPD_INVALID_ARGUMENT);
+}
+
 TEST(CompilerCAPI, ThreadsCompileAtOnce) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)

@@ -2,6 +2,7 @@
 
 #include "Updraft/Transforms/Conditions.h"
 
+#include "Updraft/IR/Locations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
@@ -169,9 +170,7 @@ Value Conditions::flagOf(const Disjunction &condition) {
     return known->second;
   OpBuilder builder(rule.getBody().front().getTerminator());
   // Without a name: the flag isn't the rule, and its formula says more than that of a condition.
-  Location loc = rule.getLoc();
-  while (auto named = dyn_cast<NameLoc>(loc))
-    loc = named.getChildLoc();
+  Location loc = unnamed(rule.getLoc());
   SmallVector<Value> alternatives;
   if (condition.empty())
     alternatives.push_back(arith::ConstantOp::create(builder, loc, builder.getBoolAttr(false)));

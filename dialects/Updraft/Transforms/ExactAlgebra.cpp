@@ -3,6 +3,7 @@
 
 #include "Updraft/Transforms/ExactAlgebra.h"
 
+#include "Updraft/IR/Locations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Dominance.h"
@@ -67,7 +68,8 @@ bool updraft::rewriteBody(RuleOp rule, const FrozenRewritePatternSet &patterns,
       .setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
   // If the driver's limits stop it early, the rule is still correct.
   (void)applyOpPatternsGreedily(operations, patterns, config);
-  IRRewriter rewriter(rule.getContext());
+  LocationFuser fuser;
+  IRRewriter rewriter(rule.getContext(), &fuser);
   DominanceInfo dominance(rule);
   bool changed = false;
   eliminateCommonSubExpressions(rewriter, dominance, rule, &changed);

@@ -2,6 +2,7 @@
 // Replaces storage with stochastic rounding or with a correction by plain streams: the rule itself
 // computes bits that bf16 holds exactly. The formulas work on the 32 bits of an f32 value.
 
+#include "Updraft/IR/Locations.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -214,7 +215,7 @@ Value StorageExpander::randomWord(unsigned index) {
   OpBuilder builder(next);
   while (randomWords.size() <= index)
     randomWords.push_back(RandomOp::create(
-        builder, next.getLoc(), builder.getI64Type(),
+        builder, unnamed(next->getParentOp()->getLoc()), builder.getI64Type(),
         builder.getI64IntegerAttr(firstRandomStream + int64_t(randomWords.size()))));
   return randomWords[index];
 }

@@ -4,6 +4,7 @@
 // the host's results as scalars.
 
 #include "Updraft/IR/Extent.h"
+#include "Updraft/IR/Locations.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/Conditions.h"
 #include "Updraft/Transforms/Passes.h"
@@ -358,8 +359,12 @@ LogicalResult Scheduler::createSweep(const SweepDraft &draft, Value condition) {
         value = arith::ExtFOp::create(builder, reduce.getLoc(), builder.getF64Type(), value);
       reduced.push_back(value);
     }
-    StoreOp::create(builder, next.getLoc(), lookupAll(map, stored), reduced,
-                    lookupAll(map, draft.made));
+    SmallVector<Location> places{next.getLoc()};
+    for (ReduceOp reduce : draft.reductions)
+      places.push_back(
+          NameLoc::get(builder.getStringAttr(reductionPart(places.size() - 1)), reduce.getLoc()));
+    StoreOp::create(builder, FusedLoc::get(places, Attribute(), rule.getContext()),
+                    lookupAll(map, stored), reduced, lookupAll(map, draft.made));
   }
 
   for (auto [index, reduce] : llvm::enumerate(draft.reductions))
@@ -376,7 +381,7 @@ LogicalResult Scheduler::createSweep(const SweepDraft &draft, Value condition) {
 
 void Scheduler::createCommit() {
   if (!committed.empty() || skip)
-    CommitOp::create(builder, rule.getLoc(), committed, skip);
+    CommitOp::create(builder, next.getLoc(), committed, skip);
 }
 
 // Streams must have types that memory can hold directly.

@@ -19,6 +19,7 @@ struct PlanState {
   bool fromStep;
   /// The state's index in each plan; empty if the plan lacks the state.
   std::optional<unsigned> inFirst, inMatrix;
+  mlir::Location loc; ///< of the declaration
 };
 
 /// Returns the plan's streams after the parameter and the gradient, then its scalars, in plan

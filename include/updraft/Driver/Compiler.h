@@ -6,6 +6,7 @@
 #include "updraft/Driver/CompileRequest.h"
 #include "updraft/Driver/CompiledRule.h"
 #include "updraft/Driver/DiskCache.h"
+#include "updraft/Driver/Recording.h"
 #include "updraft/Driver/Stage.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
@@ -43,6 +44,18 @@ public:
 
   /// Prints the cost of a step. For a GPU, adds the resources of its kernels if ptxas is available.
   llvm::Error explain(const CompileRequest &request, llvm::raw_ostream &os);
+
+  /// The rule within the compiler while it is recorded.
+  struct Recorded {
+    Stage stage; ///< Updraft or Schedule
+    mlir::ModuleOp module;
+    const ImportedRule &rule;
+    llvm::function_ref<uint32_t(mlir::Location)> placeOf; ///< an index into Recording::places
+  };
+  /// Takes `program`, which is `parse(request)`, through all stages up to assembly or PTX, and adds
+  /// the text after every pass to `recording`. Calls `observe` after import and after scheduling.
+  llvm::Error record(const Program &program, const CompileRequest &request, Recording &recording,
+                     llvm::function_ref<llvm::Error(const Recorded &)> observe);
 
 private:
   /// Creates the toolchain on first use, so a process that loads all rules from the cache needs

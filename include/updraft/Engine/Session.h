@@ -6,6 +6,7 @@
 #include "updraft/Driver/Compiler.h"
 #include "updraft/Driver/DiskCache.h"
 #include "updraft/Engine/ObjectLoader.h"
+#include "updraft/Report/Report.h"
 
 #include <condition_variable>
 #include <map>
@@ -34,6 +35,7 @@ public:
   llvm::Expected<Loaded> load(const CompileRequest &request, const DiskCache &cache);
   llvm::Error emit(const CompileRequest &request, Stage stage, llvm::raw_ostream &os);
   llvm::Error explain(const CompileRequest &request, llvm::raw_ostream &os);
+  llvm::Expected<std::string> report(const ReportRequest &request);
 
 private:
   /// A rule that one thread is loading or compiling; others wait until it is `done`.

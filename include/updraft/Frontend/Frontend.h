@@ -68,7 +68,9 @@ std::optional<ImportedRule> importRule(mlir::MLIRContext &context, const Program
                                        const RuleRequest &request, DiagnosticEngine &diagnostics);
 
 /// Prints the syntax tree of the main file, one node per line; with `locations`, also positions.
-void printAst(const Program &program, llvm::raw_ostream &os, bool locations = false);
+/// Appends the range of each line's node to `ranges`, unless null.
+void printAst(const Program &program, llvm::raw_ostream &os, bool locations = false,
+              std::vector<SourceRange> *ranges = nullptr);
 
 /// Prints the main file as source text, without comments. Parsing the result gives the same tree.
 void printSource(const Program &program, llvm::raw_ostream &os);

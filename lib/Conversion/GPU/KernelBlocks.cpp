@@ -81,10 +81,13 @@ SmallVector<Value> SweepKernel::computeBlock(Value start, Value end, ValueRange 
         stream->blocks->encodingOf(builder, loc, ofWarp(SweepAccess::reduced(extremes)));
     BlockedStorage::Encoding ofLanes = splat(encoding);
     for (const Part &part : parts) {
-      Value codes = stream->blocks->narrow(builder, loc, part.values[i], ofLanes);
-      write(codes, placeOf(*stream, part.range.number), part.range);
+      Value codes =
+          stream->blocks->narrow(builder, writeLocation(*stream), part.values[i], ofLanes);
+      write(writeLocation(*stream), codes, placeOf(*stream, part.range.number), part.range);
     }
-    alone([&] { WriteOp::create(builder, loc, encoding.scale, stream->scales, block); });
+    alone([&] {
+      WriteOp::create(builder, writeLocation(*stream), encoding.scale, stream->scales, block);
+    });
   }
   return reduced;
 }

@@ -196,11 +196,12 @@ void SweepKernel::addToLanes(size_t index, Value values, const ElementRange &ran
   if (range.mask)
     values = arith::SelectOp::create(builder, loc, range.mask, values,
                                      reductionIdentity(builder, loc, kind, values.getType()));
-  laneSums[index] = combineReduced(builder, loc, kind, laneSums[index], values);
+  laneSums[index] =
+      combineReduced(builder, reductionLocation(index), kind, laneSums[index], values);
 }
 
 Value SweepKernel::narrow(const StreamAccess &stream, Value values) {
-  return stream.storage->narrowOnGPU(builder, loc, values);
+  return stream.storage->narrowOnGPU(builder, writeLocation(stream), values);
 }
 
 void SweepKernel::keepForBlock(const StreamAccess &, Value values, const ElementRange &) {

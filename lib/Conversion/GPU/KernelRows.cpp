@@ -93,7 +93,7 @@ void SweepKernel::resetColumnSums(Value start, Value length) {
     here[access.stream->stream] = ShiftOp::create(builder, loc, access.stream->elements, start);
     walk(length, {}, {}, [&](Value number, Value mask, ValueRange, bool) -> SmallVector<Value> {
       Value identity = reductionIdentity(builder, loc, access.reduction.getKind(), type);
-      write(identity, placeOf(*access.stream, number), {number, vectorLanes, mask});
+      write(loc, identity, placeOf(*access.stream, number), {number, vectorLanes, mask});
       return {};
     });
   }

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 # Excludes the code of the tools, build scripts, build outputs, and what updraftc uses only for
-# packages, which aren't cached.
+# packages and reports, which aren't cached.
 NOT_OF_THE_COMPILER = (
     "tools/",
     "cmake/",
@@ -18,6 +18,8 @@ NOT_OF_THE_COMPILER = (
     ".venv/",
     "lib/Packager/",
     "lib/Reference/",
+    "lib/Report/",
+    "rules/adamw.upd",
     "runtime/cpu/",
     "runtime/matrix/",
     "runtime/optimizer/",

@@ -1,0 +1,50 @@
+//===- PlanFacts.h - The cost of a plan, in numbers and words -----------------------*- C++ -*-===//
+// `--explain` prints these facts and a report shows them. Nothing is measured.
+
+#ifndef UPDRAFT_LIB_DRIVER_PLANFACTS_H
+#define UPDRAFT_LIB_DRIVER_PLANFACTS_H
+
+#include "Updraft/IR/UpdraftOps.h"
+
+#include <string>
+#include <vector>
+
+namespace updraft {
+
+/// The bytes of a value of a stream.
+double bytesOf(mlir::Value stream);
+/// Formats as "16"; with two decimals if scales of blocks add a fraction.
+std::string bytesText(double bytes);
+
+Extent overOf(mlir::Value stream);
+/// Streams over rows and columns are small compared with those of elements, and are not counted.
+double bytesPerElement(mlir::ValueRange streams);
+/// The bytes per element that a plan's sweeps read and write.
+double bytesPerElement(PlanOp plan);
+
+/// The operations of one execution of a block.
+struct Work {
+  unsigned flops = 0; ///< an fma counts as two, comparisons and selections as none
+  unsigned divisions = 0, roots = 0;
+};
+Work workOf(mlir::Block &body);
+
+std::string describe(ReductionAttr reduction);
+/// Returns "exp_avg f32", or for the result of a sweep "sum over row f64".
+std::string describe(mlir::Value stream);
+/// Returns ", in steps where FLAG", or nothing for a stage of every step.
+std::string describeCondition(mlir::Value condition);
+
+struct Sides {
+  llvm::StringRef down, along; ///< each "rows" or "columns" of the parameter, or "chosen" ones
+};
+Sides sidesOf(Extent matrix);
+/// The sides of a factor of a product.
+Sides sidesOf(mlir::Value factor, bool isTransposed);
+
+/// Returns the reasons for several sweeps: the reductions and matrices that each waits for.
+std::vector<std::string> whyNotFused(PlanOp plan);
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_DRIVER_PLANFACTS_H
