@@ -14,19 +14,6 @@ using namespace mlir;
 using namespace updraft;
 
 namespace {
-/// The unit of a sweep: "row", or "element" for matrices.
-llvm::StringRef unitOf(Extent over) {
-  return isMatrixExtent(over) ? stringifyExtent(Extent::element) : stringifyExtent(over);
-}
-
-/// The same, with the shape of matrices that aren't the parameter's: "element of rows x rows".
-std::string describe(Extent over) {
-  if (!isMatrixExtent(over) || over == Extent::element)
-    return stringifyExtent(over).str();
-  auto [down, along] = sidesOf(over);
-  return (unitOf(over) + " of " + down + " x " + along).str();
-}
-
 void listStreams(llvm::StringRef what, ValueRange streams, Extent over, llvm::raw_ostream &os) {
   double bytes = 0;
   std::string list;

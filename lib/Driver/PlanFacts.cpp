@@ -86,6 +86,17 @@ Sides updraft::sidesOf(Value factor, bool isTransposed) {
   return sidesOf(isTransposed ? transposed(overOf(factor)) : overOf(factor));
 }
 
+llvm::StringRef updraft::unitOf(Extent over) {
+  return isMatrixExtent(over) ? stringifyExtent(Extent::element) : stringifyExtent(over);
+}
+
+std::string updraft::describe(Extent over) {
+  if (!isMatrixExtent(over) || over == Extent::element)
+    return stringifyExtent(over).str();
+  auto [down, along] = sidesOf(over);
+  return (unitOf(over) + " of " + down + " x " + along).str();
+}
+
 double updraft::bytesPerElement(PlanOp plan) {
   double bytes = 0;
   for (auto sweep : plan.getBody().getOps<SweepOp>())

@@ -42,6 +42,11 @@ Sides sidesOf(Extent matrix);
 /// The sides of a factor of a product.
 Sides sidesOf(mlir::Value factor, bool isTransposed);
 
+/// The unit of a sweep: "row", or "element" for matrices.
+llvm::StringRef unitOf(Extent over);
+/// The same, with the shape of matrices that aren't the parameter's: "element of rows x rows".
+std::string describe(Extent over);
+
 /// Returns the reasons for several sweeps: the reductions and matrices that each waits for.
 std::vector<std::string> whyNotFused(PlanOp plan);
 
