@@ -47,6 +47,7 @@ SHOWN = {
     "how-to/compiler-stages.md": 1,
     "how-to/faster-training.md": 1,
     "matrices.md": 1,
+    "numerics.md": 0,
     "python.md": 2,
     "tutorials/first_rule.md": 4,
     "tutorials/first_steps.md": 5,
