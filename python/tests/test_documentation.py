@@ -49,6 +49,7 @@ SHOWN = {
     "matrices.md": 1,
     "numerics.md": 0,
     "python.md": 2,
+    "rules.md": 0,
     "tutorials/first_rule.md": 4,
     "tutorials/first_steps.md": 5,
     "tutorials/qhm.md": 2,
