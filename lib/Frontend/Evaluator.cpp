@@ -35,7 +35,8 @@ void Evaluator::setCalls(llvm::ArrayRef<SourceRange> places) {
 
 mlir::Location Evaluator::location(SourceRange range) const {
   mlir::LocationAttr caller = callLocation;
-  for (SourceRange call : llvm::reverse(range.calls())) {
+  const std::vector<SourceRange> callers = range.calls();
+  for (SourceRange call : llvm::reverse(callers)) {
     mlir::Location place = placeOf(context, call);
     caller = caller ? mlir::CallSiteLoc::get(place, mlir::Location(caller)) : place;
   }

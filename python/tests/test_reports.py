@@ -28,6 +28,16 @@ def scaled(param, grad, *, lr=0.1, flipped=False):
     return param - lr * g / size
 
 
+def root_of(g):
+    return lang.sqrt(g * g + 1e-8)
+
+
+@updraft.rule
+def calling(param, grad, *, lr=0.1):
+    size = root_of(grad)
+    return param - lr * grad / size
+
+
 def links(report, number=0):
     """Maps each line of a source to the stages that it is linked to, and to its reasons."""
     data = report.data
@@ -62,6 +72,16 @@ def test_a_traced_rule_is_shown_as_its_author_wrote_it():
     assert first <= source["first"] < first + len(lines)
     comment = next(n for n, line in enumerate(shown, source["first"]) if "A comment" in line)
     assert set(by_line[comment][1].values()) == {"a comment"}
+
+
+def test_operations_of_a_called_function_belong_to_the_call_too():
+    report = calling.report()
+    (source,) = report.data["sources"]
+    lines = dict(enumerate(source["text"].splitlines(), source["first"]))
+    by_line = links(report)
+    for text in ("return lang.sqrt(g * g", "size = root_of(grad)"):
+        number = next(number for number, line in lines.items() if text in line)
+        assert {*STAGES[1:]} <= {*by_line[number][0]}, text
 
 
 def test_a_chain_is_linked_to_its_own_text():
