@@ -161,7 +161,7 @@ llvm::json::Value updraft::numberAsJSON(double value) {
 
 Object updraft::roundingsOf(ArrayRef<RuleOp> forms, llvm::StringRef numerics) {
   llvm::MapVector<llvm::StringRef, Stored> streams;
-  llvm::MapVector<llvm::StringRef, std::string> functions;
+  llvm::MapVector<std::pair<llvm::StringRef, llvm::StringRef>, std::string> functions;
   for (RuleOp rule : forms)
     for (Operation &op : rule.getBody().front()) {
       if (auto param = dyn_cast<ParamOp>(op))
@@ -170,10 +170,11 @@ Object updraft::roundingsOf(ArrayRef<RuleOp> forms, llvm::StringRef numerics) {
         streams.insert({"grad", describeStorage(grad.getStorage())});
       else if (auto state = dyn_cast<StateOp>(op))
         streams.insert({state.getName(), describeStorage(state.getStorage())});
-      else if (auto bounds = boundOf(op))
-        functions.insert(
-            {op.getName().stripDialect(),
-             (op.getResult(0).getType().isF32() ? bounds->first : bounds->second).str() + " ULP"});
+      else if (auto bounds = boundOf(op)) {
+        const bool isF32 = op.getResult(0).getType().isF32();
+        functions.insert({{op.getName().stripDialect(), isF32 ? "f32" : "f64"},
+                          (isF32 ? bounds->first : bounds->second).str() + " ULP"});
+      }
     }
   Array roundings, bounds;
   for (auto &[name, stored] : streams)
@@ -181,8 +182,9 @@ Object updraft::roundingsOf(ArrayRef<RuleOp> forms, llvm::StringRef numerics) {
                                {"stored", stored.name},
                                {"rounding", name == "grad" ? "only read" : stored.rounding},
                                {"bound", name == "grad" ? "0" : stored.bound}});
-  for (auto &[name, bound] : functions)
-    bounds.push_back(Object{{"function", name}, {"bound", bound}});
+  for (auto &[function, bound] : functions)
+    bounds.push_back(
+        Object{{"function", function.first}, {"type", function.second}, {"bound", bound}});
   llvm::StringRef mode =
       numerics == "fast"    ? "operations are rewritten to cheaper ones, each within 2.5 ULP"
       : numerics == "torch" ? "combinations of the standard library round like PyTorch's"

@@ -69,6 +69,9 @@ llvm::Expected<std::string> updraft::documentIn(llvm::StringRef content) {
   Object *report = value->getAsObject();
   if (!report || report->getInteger("format") != 1)
     return refuse("it has no member `format` that is 1");
+  for (llvm::StringRef member : {"request", "numerics", "plans", "stages", "texts"})
+    if (!report->get(member))
+      return refuse(("it has no member `" + member + "`").str());
   auto texts = report->getString("texts");
   if (!texts)
     return print(*value);

@@ -105,6 +105,15 @@ const Owner *Sources::ownerOf(const Source &source, unsigned line) const {
   return found;
 }
 
+bool Sources::isUsed(const Source &source, const Owner &owner) const {
+  return llvm::any_of(recording.places, [&](const auto &place) {
+    return llvm::any_of(place, [&](const SourceLine &used) {
+      return used.file == source.file->path() && owner.first <= used.line &&
+             used.line <= owner.last;
+    });
+  });
+}
+
 std::string Sources::reasonWithoutOperations(const Source &source, unsigned line) const {
   llvm::StringRef text = source.file->line(line).trim();
   if (text.empty())
@@ -114,18 +123,16 @@ std::string Sources::reasonWithoutOperations(const Source &source, unsigned line
   const Owner *owner = ownerOf(source, line);
   if (!owner)
     return "punctuation of a declaration";
+  for (const Owner &around : source.owners)
+    if (around.kind == OwnerKind::Rule && around.first <= line && line <= around.last &&
+        !isUsed(source, around))
+      return "rule `" + around.name + "` is not part of what is compiled";
   // A function of another rule, or one that only its siblings call.
   for (const Owner &around : source.owners)
     if ((around.kind == OwnerKind::Function || around.kind == OwnerKind::Rule) &&
-        around.first <= line && line <= around.last && source.kind == "library") {
-      bool isUsed = false;
-      for (const auto &place : recording.places)
-        for (const SourceLine &used : place)
-          isUsed |= used.file == source.file->path() && around.first <= used.line &&
-                    used.line <= around.last;
-      if (!isUsed)
-        return "`" + around.name + "` is not called by this rule";
-    }
+        around.first <= line && line <= around.last && source.kind == "library" &&
+        !isUsed(source, around))
+      return "`" + around.name + "` is not called by this rule";
   if (owner->first < line)
     return "continues line " + std::to_string(owner->first) + ": no operation of its own";
   switch (owner->kind) {

@@ -147,6 +147,39 @@ def test_a_measured_step():
         updraft.load(RULES / "sgd.upd").report(storage={"param": "bf16"}, run=True)
 
 
+def test_a_measured_step_of_vectors_and_of_products():
+    rule = updraft.compile_file(RULES / "muon.upd", tensors="vectors")
+    assert rule.report(run=True).data["measured"]["elements"] == 4096 * 4096
+    rule = updraft.compile_file(RULES / "muon.upd", tensors="matrices", ns_steps=1)
+    assert rule.report(run=True).data["measured"]["elements"] == 1024 * 1024
+
+
+def test_functions_have_the_bound_of_each_type(tmp_path):
+    file = tmp_path / "two.upd"
+    file.write_text(
+        "rule Two(lr = 0.1, tau = 3) {\n"
+        "  update(param, grad, step) {\n"
+        "    next param = param - lr * tanh(step / tau) * tanh(grad)\n"
+        "  }\n"
+        "}\n"
+    )
+    bounds = updraft.load(file).report().data["numerics"]["functions"]
+    assert {bound["type"]: bound["function"] for bound in bounds} == {"f32": "tanh", "f64": "tanh"}
+    assert len({bound["bound"] for bound in bounds}) == 2
+
+
+def test_another_rule_of_the_file_is_not_compiled(tmp_path):
+    file = tmp_path / "both.upd"
+    file.write_text(
+        "rule A(lr = 0.1) {\n  update(param, grad) {\n    next param = param - lr * grad\n  }\n}\n"
+        "rule B(lr = 0.1) {\n  update(param, grad) {\n    next param = param + lr * grad\n  }\n}\n"
+    )
+    report = updraft.load(file, rule="B").report()
+    reasons = set(links(report)[3][1].values())
+    assert reasons == {"rule `A` is not part of what is compiled"}
+    assert links(report)[8][0] == STAGES
+
+
 def test_kernels_are_there_on_request():
     data = updraft.load(RULES / "sgd.upd").report(also_for="nvptx:sm_90").data
     assert [stage["stage"] for stage in data["stages"]] == [*STAGES, "gpu", "nvvm", "ptx"]

@@ -156,7 +156,8 @@ class CompiledRule:
 
         Args:
             also_for: a GPU whose stages the report has beside those of the CPU: "nvptx:sm_90".
-            run: measures a step of a parameter of 16 million elements.
+            run: measures a step of a parameter of 4096 x 4096, or of 1024 x 1024 if the rule
+                multiplies matrices.
 
         Raises:
             UnsupportedError: the rule is from a package of several files, or `run` is given and
@@ -166,8 +167,8 @@ class CompiledRule:
 
         if also_for is not None:
             require_text(also_for, "`also_for`")
-        measured = measured_step(self) if run else None
-        return Report(self._compiled.report(also_for), measured)
+        report = Report(self._compiled.report(also_for))
+        return Report(report._document, measured_step(self, report.data)) if run else report
 
     @property
     def statics(self) -> dict[str, Any]:

@@ -8,12 +8,13 @@ import time
 from typing import Any
 
 from . import _updraft
-from .errors import UnsupportedError, from_os_error
+from .errors import InvalidArgumentError, UnsupportedError, from_os_error
 
 # The height of a report within a notebook, in pixels.
 _NOTEBOOK_HEIGHT = 900
-# The elements of a measured step: more than caches hold.
-_MEASURED_ELEMENTS = 1 << 24
+# The rows and columns of a measured parameter: more elements than caches hold, or fewer if the
+# rule multiplies matrices.
+_SIDE, _SIDE_OF_PRODUCTS = 4096, 1024
 _MEASURED_STEPS = 5
 
 
@@ -62,8 +63,14 @@ class Report:
         return f'<iframe title="Updraft report" srcdoc="{page}" style="{style}"></iframe>'
 
 
-def measured_step(rule: Any) -> dict[str, Any]:
-    """Steps a parameter of millions of elements and returns the shortest time of a step.
+def measured_step(rule: Any, data: dict[str, Any]) -> dict[str, Any]:
+    """Steps a parameter and returns its number of elements and the shortest time of a step.
+
+    The parameter is a matrix, or a vector if the rule takes no matrices.
+
+    Args:
+        rule: the compiled rule.
+        data: the report of the rule.
 
     Raises:
         UnsupportedError: the rule's parameters or gradients are not of a type of numpy.
@@ -74,10 +81,15 @@ def measured_step(rule: Any) -> dict[str, Any]:
     for dtype in (rule.param_dtype, rule.grad_dtype):
         if dtype not in types:
             raise UnsupportedError(f"a step is measured on numpy arrays, which have no {dtype}")
-    side = int(_MEASURED_ELEMENTS**0.5)
+    kinds = {stage["kind"] for plan in data["plans"] for stage in plan["stages"]}
+    side = _SIDE_OF_PRODUCTS if kinds & {"product", "call"} else _SIDE
     param = numpy.ones((side, side), types[rule.param_dtype])
-    grad = numpy.full((side, side), 0.5, types[rule.grad_dtype])
-    optimizer = _updraft.Optimizer(rule._compiled, [([param], ["param"], [])])
+    try:
+        optimizer = _updraft.Optimizer(rule._compiled, [([param], ["param"], [])])
+    except InvalidArgumentError:
+        param = param.reshape(-1)
+        optimizer = _updraft.Optimizer(rule._compiled, [([param], ["param"], [])])
+    grad = numpy.full(param.shape, 0.5, types[rule.grad_dtype])
     best = float("inf")
     for _ in range(_MEASURED_STEPS):
         start = time.perf_counter_ns()

@@ -180,7 +180,7 @@ private:
   upd_site *sitesOf(const DeviceArena &tables, const Domain &domain) const;
   size_t sectionEndFrom(size_t stage, bool waits) const;
   size_t packedBytesOf(size_t index, size_t position) const;
-  size_t packedBytesOf(size_t position) const;
+  size_t largestPackedBytesOf(size_t position) const;
   void reserveMatrices(DeviceArena &scratch, size_t matrixBytes);
   void reservePackings(DeviceArena &scratch);
   void reserveProducts(DeviceArena &tables);

@@ -36,7 +36,7 @@ size_t DevicePlan::packedBytesOf(size_t index, size_t position) const {
 }
 
 /// The bytes of the largest packed operands of a product of one tensor.
-size_t DevicePlan::packedBytesOf(size_t position) const {
+size_t DevicePlan::largestPackedBytesOf(size_t position) const {
   size_t bytes = 0;
   for (size_t index = 0; index < plan.products.size(); ++index)
     bytes = std::max(bytes, packedBytesOf(index, position));
@@ -51,7 +51,7 @@ void DevicePlan::reserveMatrices(DeviceArena &scratch, size_t matrixBytes) {
   for (size_t position = 0; position < list.size(); ++position) {
     const SteppedTensor &tensor = list[position];
     const auto places = tensor.byRows ? MatrixLayout::Places() : matrices.place(tensor.shape);
-    const size_t own = places.bytes + (tensor.byRows ? 0 : packedBytesOf(position));
+    const size_t own = places.bytes + (tensor.byRows ? 0 : largestPackedBytesOf(position));
     if (windows.empty() || (!hasOwnMatrices && bytes != 0 && bytes + own > matrixBytes)) {
       windows.push_back({position, position});
       scratch.moveTo(start);

@@ -78,7 +78,7 @@ void MatrixLayout::addRead(uint32_t stream, size_t stage) {
   if (found == matrices.end() || *found != stream)
     return;
   std::vector<Lifetime> &ofMatrix = lifetimes[static_cast<size_t>(found - matrices.begin())];
-  if (ofMatrix.empty()) // a rule that isn't from the compiler
+  if (ofMatrix.empty()) // a rule that isn't from the compiler: as if the first stage had made it
     ofMatrix.push_back({0, 0});
   ofMatrix.back().read = stage;
 }

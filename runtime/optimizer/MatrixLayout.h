@@ -12,7 +12,7 @@
 namespace updraft::runtime {
 
 /// The matrices that a plan makes between its stages, and from which stage to which each is needed.
-/// Depends on the plan alone.
+/// Depends on the plan alone, which must outlive it.
 class MatrixLayout {
 public:
   explicit MatrixLayout(const PlanInterface &plan);

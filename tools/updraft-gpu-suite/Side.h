@@ -56,8 +56,8 @@ public:
   std::vector<int64_t> steps();
 
 private:
-  /// Whether a stage of a plan has a member in the rule's interface.
-  /// Whether a stage has the member, with this text if it isn't empty.
+  /// Whether a stage of a plan has the member in the rule's interface, with this text if it isn't
+  /// empty.
   bool hasStage(const std::string &member, const std::string &text = "") const;
 
   /// An allocation of this side.

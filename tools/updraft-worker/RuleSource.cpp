@@ -5,6 +5,7 @@
 #include "runtime/dist/ImportedNames.h"
 #include "runtime/package/Machine.h"
 #include "runtime/package/Package.h"
+#include "runtime/package/PackagedRule.h"
 #include "runtime/server/Refusal.h"
 #include "updraft/Driver/StatusError.h"
 #include "updraft/Frontend/StorageType.h"
@@ -43,6 +44,23 @@ void worker::checkSource(const v1::Rule &rule) {
                     names.front()));
 }
 
+static std::string packFor(const std::string &target, PackRequest &request) {
+  request.targets = {target};
+  auto packed = packRule(request);
+  if (packed)
+    return std::move(*packed);
+  const auto [status, message] = takeStatus(packed.takeError());
+  throw Refusal(status == UPD_INTERNAL_ERROR ? Reason::Internal : Reason::InvalidArgument, message);
+}
+
+static bool hasBF16Products(const std::string &bytes) {
+  std::shared_ptr<const package::Package> opened;
+  std::shared_ptr<const runtime::Kernels> kernels;
+  return package::Package::open(bytes, "<rule>", opened).ok() &&
+         package::loadKernels(*opened, opened->images().front(), kernels).ok() &&
+         kernels->interface.hasBF16Products();
+}
+
 std::string worker::packSource(const v1::Rule &rule) {
   checkSource(rule);
   PackRequest request;
@@ -60,13 +78,9 @@ std::string worker::packSource(const v1::Rule &rule) {
     storage.emplace_back(name, *type);
   }
   // Only bf16 products need instructions for bf16, so stores of other rules move to more
-  // machines.
-  request.targets = {package::Machine::host().target(rule.numerics() == "fast").name()};
-  auto packed = packRule(request);
-  if (!packed) {
-    const auto [status, message] = takeStatus(packed.takeError());
-    throw Refusal(status == UPD_INTERNAL_ERROR ? Reason::Internal : Reason::InvalidArgument,
-                  message);
-  }
-  return std::move(*packed);
+  // machines, and these rules have SVE.
+  const package::Machine &host = package::Machine::host();
+  const std::string plain = host.target(false).name(), withBF16 = host.target(true).name();
+  std::string packed = packFor(plain, request);
+  return plain != withBF16 && hasBF16Products(packed) ? packFor(withBF16, request) : packed;
 }

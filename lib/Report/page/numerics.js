@@ -14,7 +14,7 @@ function renderNumerics(report) {
   );
   if (functions.length)
     body.append(
-      table("Largest measured errors of elementary functions", ["function", "error"], functions.map((one) => [one.function, one.bound])),
+      table("Largest measured errors of elementary functions", ["function", "type", "error"], functions.map((one) => [one.function, one.type, one.bound])),
     );
   const rows = [];
   const where = [];
