@@ -105,13 +105,12 @@ const Owner *Sources::ownerOf(const Source &source, unsigned line) const {
   return found;
 }
 
-bool Sources::isUsed(const Source &source, const Owner &owner) const {
-  return llvm::any_of(recording.places, [&](const auto &place) {
-    return llvm::any_of(place, [&](const SourceLine &used) {
-      return used.file == source.file->path() && owner.first <= used.line &&
-             used.line <= owner.last;
-    });
-  });
+bool Sources::isUsed(const Source &source, unsigned first, unsigned last) const {
+  for (auto [text, lines] : llvm::zip_equal(recording.texts, linesOfText))
+    for (unsigned line = first; text.stage != Stage::Ast && line <= last; ++line)
+      if (lines.contains({source.file->path(), line}))
+        return true;
+  return false;
 }
 
 std::string Sources::reasonWithoutOperations(const Source &source, unsigned line) const {
@@ -123,15 +122,23 @@ std::string Sources::reasonWithoutOperations(const Source &source, unsigned line
   const Owner *owner = ownerOf(source, line);
   if (!owner)
     return "punctuation of a declaration";
-  for (const Owner &around : source.owners)
-    if (around.kind == OwnerKind::Rule && around.first <= line && line <= around.last &&
-        !isUsed(source, around))
-      return "rule `" + around.name + "` is not part of what is compiled";
+  // A rule ends before the next rule or function.
+  const Owner *head = nullptr;
+  unsigned last = source.last;
+  for (const Owner &each : source.owners)
+    if (each.kind != OwnerKind::Rule && each.kind != OwnerKind::Function)
+      continue;
+    else if (each.first > line)
+      last = std::min(last, each.first - 1);
+    else if (!head || each.first > head->first)
+      head = &each;
+  if (head && head->kind == OwnerKind::Rule && !isUsed(source, head->first, last))
+    return "rule `" + head->name + "` is not part of what is compiled";
   // A function of another rule, or one that only its siblings call.
   for (const Owner &around : source.owners)
     if ((around.kind == OwnerKind::Function || around.kind == OwnerKind::Rule) &&
         around.first <= line && line <= around.last && source.kind == "library" &&
-        !isUsed(source, around))
+        !isUsed(source, around.first, around.last))
       return "`" + around.name + "` is not called by this rule";
   if (owner->first < line)
     return "continues line " + std::to_string(owner->first) + ": no operation of its own";

@@ -45,8 +45,8 @@ private:
   void addOwners(const ParsedFile &file);
   const Owner *ownerOf(const Source &source, unsigned line) const;
   llvm::json::Array links() const;
-  /// Whether an operation of the rule has a line of the owner.
-  bool isUsed(const Source &source, const Owner &owner) const;
+  /// Whether an operation of the rule has one of these lines.
+  bool isUsed(const Source &source, unsigned first, unsigned last) const;
   std::string reasonWithoutOperations(const Source &source, unsigned line) const;
   std::string reasonFor(const SourceLine &line, size_t lostBy) const;
 
