@@ -273,6 +273,26 @@ PlanInterface randomPlan(std::mt19937 &random) {
 
 } // namespace
 
+// A sweep writes the first elements of `z` while another one still has to read the last ones of
+// `x`.
+TEST(MatrixLayout, SweepsThatFollowEachOtherRunAtOneTime) {
+  constexpr uint32_t grad = 1, v = 2, x = 3, y = 4, z = 5, square = 6;
+  PlanInterface plan = planWith({Extent::Element, Extent::Element, Extent::Element, Extent::Element,
+                                 Extent::ColumnsByColumns});
+  addSweep(plan, Extent::Element, {grad}, {v});
+  addProduct(plan, v, v, x);
+  addSweep(plan, Extent::Element, {x}, {y});
+  addSweep(plan, Extent::Element, {y}, {z});
+  addProduct(plan, z, z, square);
+  addSweep(plan, Extent::ColumnsByColumns, {square}, {square});
+  const MatrixLayout layout(plan);
+  const TensorShape shape = shapeOf(32, 48);
+  EXPECT_TRUE(Machine(plan, layout, shape).run());
+  const std::vector<size_t> offsets = layout.place(shape).offsets;
+  const size_t first = offsets[x - 2], second = offsets[z - 2], bytes = bytesOf(32 * 48);
+  EXPECT_TRUE(first + bytes <= second || second + bytes <= first) << first << " " << second;
+}
+
 TEST(MatrixLayout, NoStageOverwritesWhatIsStillRead) {
   std::mt19937 random(5);
   size_t shared = 0;
