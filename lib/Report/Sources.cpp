@@ -125,13 +125,14 @@ std::string Sources::reasonWithoutOperations(const Source &source, unsigned line
   // A rule ends before the next rule or function.
   const Owner *head = nullptr;
   unsigned last = source.last;
-  for (const Owner &each : source.owners)
+  for (const Owner &each : source.owners) {
     if (each.kind != OwnerKind::Rule && each.kind != OwnerKind::Function)
       continue;
-    else if (each.first > line)
+    if (each.first > line)
       last = std::min(last, each.first - 1);
     else if (!head || each.first > head->first)
       head = &each;
+  }
   if (head && head->kind == OwnerKind::Rule && !isUsed(source, head->first, last))
     return "rule `" + head->name + "` is not part of what is compiled";
   // A function of another rule, or one that only its siblings call.

@@ -67,20 +67,24 @@ MatrixLayout::MatrixLayout(const PlanInterface &planOfAll) : plan(planOfAll) {
   }
 }
 
-void MatrixLayout::addMade(uint32_t stream, size_t stage) {
+std::vector<MatrixLayout::Lifetime> *MatrixLayout::lifetimesOf(uint32_t stream) {
   const auto found = std::lower_bound(matrices.begin(), matrices.end(), stream);
-  if (found != matrices.end() && *found == stream)
-    lifetimes[static_cast<size_t>(found - matrices.begin())].push_back({stage, stage});
+  const bool isMatrix = found != matrices.end() && *found == stream;
+  return isMatrix ? &lifetimes[static_cast<size_t>(found - matrices.begin())] : nullptr;
+}
+
+void MatrixLayout::addMade(uint32_t stream, size_t stage) {
+  if (std::vector<Lifetime> *ofMatrix = lifetimesOf(stream))
+    ofMatrix->push_back({stage, stage});
 }
 
 void MatrixLayout::addRead(uint32_t stream, size_t stage) {
-  const auto found = std::lower_bound(matrices.begin(), matrices.end(), stream);
-  if (found == matrices.end() || *found != stream)
+  std::vector<Lifetime> *ofMatrix = lifetimesOf(stream);
+  if (!ofMatrix)
     return;
-  std::vector<Lifetime> &ofMatrix = lifetimes[static_cast<size_t>(found - matrices.begin())];
-  if (ofMatrix.empty()) // a rule that isn't from the compiler: as if the first stage had made it
-    ofMatrix.push_back({0, 0});
-  ofMatrix.back().read = stage;
+  if (ofMatrix->empty()) // a rule that isn't from the compiler: as if the first stage had made it
+    ofMatrix->push_back({0, 0});
+  ofMatrix->back().read = stage;
 }
 
 bool MatrixLayout::isNeededAcross(size_t stage) const {

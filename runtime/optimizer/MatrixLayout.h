@@ -38,6 +38,8 @@ private:
   };
 
   bool isNeededAcross(size_t stage) const;
+  /// The lifetimes of a stream's values; null if it isn't a matrix.
+  std::vector<Lifetime> *lifetimesOf(uint32_t stream);
   void addMade(uint32_t stream, size_t stage);
   void addRead(uint32_t stream, size_t stage);
   size_t bytesOf(size_t matrix, const TensorShape &shape) const;
