@@ -1,14 +1,12 @@
-"""A browser without a window: Debian's chromium, through its driver and the WebDriver protocol."""
+"""A browser without a window: Debian's chromium, driven by selenium."""
 
-import base64
-import contextlib
-import json
 import shutil
-import socket
-import subprocess
-import time
-import urllib.error
-import urllib.request
+
+from selenium.webdriver import ActionChains, Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 DRIVER = "chromedriver"
 BROWSER = "chromium"
@@ -21,81 +19,41 @@ def missing():
     return [name for name in (DRIVER, BROWSER) if shutil.which(name) is None]
 
 
-def _free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 class Browser:
-    """One window. Keys are those of the protocol: `DOWN`, `ENTER`, `ESCAPE`."""
+    """One window."""
 
-    DOWN, ENTER, ESCAPE, TAB = "\ue015", "\ue007", "\ue00c", "\ue004"
+    DOWN, ENTER, ESCAPE, TAB = Keys.DOWN, Keys.ENTER, Keys.ESCAPE, Keys.TAB
 
     def __init__(self, width=1500, height=1000):
-        port = _free_port()
-        self._url = f"http://127.0.0.1:{port}"
-        self._process = subprocess.Popen(
-            [DRIVER, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        arguments = [
+        options = ChromeOptions()
+        options.binary_location = shutil.which(BROWSER)
+        for argument in (
             "--headless=new",
             "--no-sandbox",
             "--disable-gpu",
             # Pages are opened from the disk; whatever else one asks for fails.
             "--host-resolver-rules=MAP * ~NOTFOUND",
             f"--window-size={width},{height}",
-        ]
-        options = {"args": arguments, "binary": shutil.which(BROWSER)}
-        wanted = {
-            "goog:chromeOptions": options,
-            "goog:loggingPrefs": {"browser": "ALL"},
-            "timeouts": {"script": 1000 * _SCRIPT_SECONDS},
-        }
-        try:
-            self._wait_for_driver()
-            session = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
-        except BaseException:
-            self._process.kill()
-            raise
-        self._session = f"/session/{session['sessionId']}"
-
-    def _wait_for_driver(self):
-        deadline = time.monotonic() + _START_SECONDS
-        while True:
-            with contextlib.suppress(OSError):
-                if self._call("GET", "/status")["ready"]:
-                    return
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{DRIVER} did not start in {_START_SECONDS} s")
-            time.sleep(0.05)
-
-    def _call(self, method, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self._url + path, data, method=method)
-        request.add_header("Content-Type", "application/json")
-        try:
-            with urllib.request.urlopen(request) as answer:
-                return json.load(answer)["value"]
-        except urllib.error.HTTPError as error:
-            raise AssertionError(error.read().decode()) from None
+        ):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self._driver = Chrome(options=options, service=Service(shutil.which(DRIVER)))
+        self._driver.set_script_timeout(_SCRIPT_SECONDS)
 
     def open(self, path):
         """Opens a file and waits until its scripts say that they are done."""
-        self._call("POST", f"{self._session}/url", {"url": path.resolve().as_uri()})
-        deadline = time.monotonic() + _START_SECONDS
-        while self.run("return document.documentElement.dataset.ready") != "true":
-            assert time.monotonic() < deadline, self.messages()
-            time.sleep(0.02)
+        self._driver.get(path.resolve().as_uri())
+        WebDriverWait(self._driver, _START_SECONDS, 0.02).until(
+            lambda _: self.run("return document.documentElement.dataset.ready") == "true"
+        )
 
     def run(self, script, *arguments):
         """Runs the body of a function in the page, and returns its result."""
-        body = {"script": script, "args": arguments}
-        return self._call("POST", f"{self._session}/execute/sync", body)
+        return self._driver.execute_script(script, *arguments)
 
     def press(self, *keys):
-        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
-        self._act({"type": "key", "id": "keyboard", "actions": actions})
+        for key in keys:
+            ActionChains(self._driver).send_keys(key).perform()
 
     def point_at(self, selector, *, click=False):
         """Moves the mouse to the middle of an element."""
@@ -105,19 +63,15 @@ class Browser:
             "const box = one.getBoundingClientRect();"
             "return [box.left + 40, box.top + box.height / 2].map(Math.round)"
         )
-        x, y = self.run(script, selector)
-        actions = [{"type": "pointerMove", "x": x, "y": y}]
+        actions = ActionBuilder(self._driver)
+        actions.pointer_action.move_to_location(*self.run(script, selector))
         if click:
-            actions += [{"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]
-        self._act({"type": "pointer", "id": "mouse", "actions": actions})
-
-    def _act(self, source):
-        self._call("POST", f"{self._session}/actions", {"actions": [source]})
+            actions.pointer_action.click()
+        actions.perform()
 
     def command(self, name, **parameters):
         """Runs a command of the DevTools protocol."""
-        body = {"cmd": name, "params": parameters}
-        return self._call("POST", f"{self._session}/goog/cdp/execute", body)
+        return self._driver.execute_cdp_cmd(name, parameters)
 
     def prefer(self, scheme):
         """Prefers "light" or "dark" pages."""
@@ -126,15 +80,10 @@ class Browser:
 
     def messages(self):
         """Returns the errors and warnings since the last call."""
-        log = self._call("POST", f"{self._session}/se/log", {"type": "browser"})
-        return [entry["message"] for entry in log]
+        return [entry["message"] for entry in self._driver.get_log("browser")]
 
     def screenshot(self, path):
-        path.write_bytes(base64.b64decode(self._call("GET", f"{self._session}/screenshot")))
+        path.write_bytes(self._driver.get_screenshot_as_png())
 
     def close(self):
-        try:
-            self._call("DELETE", self._session)
-        finally:
-            self._process.terminate()
-            self._process.wait()
+        self._driver.quit()
