@@ -83,7 +83,7 @@ def measured_step(rule: Any, data: dict[str, Any]) -> dict[str, Any]:
             raise UnsupportedError(f"a step is measured on numpy arrays, which have no {dtype}")
     kinds = {stage["kind"] for plan in data["plans"] for stage in plan["stages"]}
     side = _SIDE_OF_PRODUCTS if kinds & {"product", "call"} else _SIDE
-    param = numpy.ones((side, side), types[rule.param_dtype])
+    param: numpy.ndarray[Any, Any] = numpy.ones((side, side), types[rule.param_dtype])
     try:
         optimizer = _updraft.Optimizer(rule._compiled, [([param], ["param"], [])])
     except InvalidArgumentError:
