@@ -98,6 +98,11 @@ void ScalarCode::runPrologue(PrologueOp prologue, unsigned index, unsigned lanes
             interface.scalarIndex.lookup(scalar.getResult()));
       continue;
     }
+    if (auto probe = interface.probeIndex.find(result); probe != interface.probeIndex.end()) {
+      store(builder.getF64Type(), value, arguments.nextScalars,
+            interface.scalarIndex.size() + probe->second);
+      continue;
+    }
     Value stored = value;
     if (value.getType().isInteger(1))
       stored = arith::UIToFPOp::create(builder, loc, compute, value);
