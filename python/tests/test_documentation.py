@@ -44,6 +44,7 @@ DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 SHOWN = {
     "gpu.md": 1,
     "matrices.md": 1,
+    "probes.md": 2,
     "python.md": 2,
     "tutorials/first_rule.md": 4,
     "tutorials/qhm.md": 2,
