@@ -18,7 +18,7 @@ import textwrap
 
 HEAD = '''"""Made when the package was installed; what there is, is said in __init__.py."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from torch import Tensor
@@ -84,6 +84,8 @@ def type_of(name, default):
         return 'Literal["ieee", "torch", "fast"]'
     if name == "seed":
         return "int | None"
+    if name == "probes":
+        return "Sequence[str]"
     if name in ("foreach", "fused"):
         return "bool | None"
     if isinstance(default, tuple):

@@ -80,6 +80,11 @@ typedef struct upd_compile_options {
   /* Null: this machine's CPU. "cuda" or "cuda:1": that GPU of this machine. Or an architecture as
    * in `updraftc --target`, which this machine needn't have: "nvptx:sm_90". */
   const char *target;
+  /* Probes beside those of the rule (docs/probes.md): "ratio = norm(new_param - param)", or the
+   * name of a function whose parameters have names of the rule's values: "update_ratio". Null if
+   * probe_count is 0. */
+  const char *const *probes;
+  size_t probe_count;
 } upd_compile_options;
 
 /* Compiles a rule of `source`, which has `length` bytes and need not end with a null character.
@@ -88,8 +93,8 @@ typedef struct upd_compile_options {
  *
  * `source` may also be a package (updraft-c/package.h). Then the first variant with the given
  * storage types is loaded; types that aren't given may be any. Settings may change defaults of
- * hyperparameters. `rule`, `numerics` and static flags must be those that the package was made
- * with; `tensors`, `cache_dir` and `origins` are ignored. UPD_NOT_FOUND: it has no such rule,
+ * hyperparameters. `rule`, `numerics`, static flags and probes must be those that the package was
+ * made with; `tensors`, `cache_dir` and `origins` are ignored. UPD_NOT_FOUND: it has no such rule,
  * variant or target. UPD_UNSUPPORTED: it was made with other options. */
 UPD_EXPORT upd_status upd_compile(const char *source, size_t length, const char *filename,
                                   const upd_compile_options *options, upd_rule **rule);

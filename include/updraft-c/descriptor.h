@@ -37,7 +37,7 @@ extern "C" {
 
 #define UPD_DESCRIPTOR_MAGIC "UPDRULE" /* with its null character: 8 bytes */
 #define UPD_DESCRIPTOR_MAJOR 1
-#define UPD_DESCRIPTOR_MINOR 0
+#define UPD_DESCRIPTOR_MINOR 1
 
 typedef struct upd_descriptor {
   char magic[8];
@@ -60,7 +60,8 @@ typedef enum upd_section_kind UPD_INT32 {
   UPD_SECTION_PLAN = 8,
   UPD_SECTION_STREAM = 9,
   UPD_SECTION_STAGE = 10,
-  UPD_SECTION_REDUCTION = 11
+  UPD_SECTION_REDUCTION = 11,
+  UPD_SECTION_PROBE = 12
 } upd_section_kind;
 
 enum { UPD_SECTION_REQUIRED = 1 };
@@ -134,6 +135,8 @@ typedef struct upd_derived_record {
 } upd_derived_record;
 
 /* UPD_PLAN_RANDOM: a sweep uses the seed. UPD_PLAN_SKIPS: the plan may set the skip flag of a row.
+ * UPD_PLAN_PROBED: the plan computes the probes; its prologues write them to `next_scalars`, behind
+ * the scalar states.
  * The other flags limit a plan to matrices of some shapes: with fewer rows than columns (wide),
  * with as many (square), or with more (tall). A plan with none of these three is for matrices of
  * every shape. */
@@ -142,11 +145,16 @@ enum {
   UPD_PLAN_WIDE = 2,
   UPD_PLAN_SQUARE = 4,
   UPD_PLAN_TALL = 8,
-  UPD_PLAN_SKIPS = 16
+  UPD_PLAN_SKIPS = 16,
+  UPD_PLAN_PROBED = 32
 };
 
 /* A rule has one plan for all tensors, or plans for vectors, for matrices or for matrices of some
- * shapes, at most one for each tensor. They have the same reductions over the group. */
+ * shapes, at most one for each tensor. They have the same reductions over the group.
+ *
+ * If the rule has probes, as many plans with UPD_PLAN_PROBED follow those without, for the same
+ * tensors in the same order, and with the same scalar states. They have the same reductions over
+ * the group as each other. A step runs the plans of one kind only. */
 typedef struct upd_plan_record {
   upd_text prefix; /* the names of its functions start with it: AdamW_prologue0, AdamW_sweep0 */
   upd_tensors tensors;
@@ -158,6 +166,12 @@ typedef struct upd_plan_record {
   uint32_t chosen[2];   /* the halves of an f64, the lower one first, from 0 to 1: a matrix has
                            ceil(chosen min(rows, columns)) chosen rows or columns */
 } upd_plan_record;
+
+/* A number that a probed step computes for each tensor. */
+typedef struct upd_probe_record {
+  upd_text name;
+  uint32_t flags; /* 0 */
+} upd_probe_record;
 
 typedef enum upd_stream_kind UPD_INT32 {
   UPD_STREAM_PARAM = 0,    /* the first stream of a plan */

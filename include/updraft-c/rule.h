@@ -98,6 +98,11 @@ UPD_EXPORT upd_extent upd_rule_state_extent(const upd_rule *rule, size_t index);
 /* The class of tensors that have the state. */
 UPD_EXPORT upd_tensors upd_rule_state_tensors(const upd_rule *rule, size_t index);
 
+/* Probes: numbers that a step reports for each tensor (updraft-c/probes.h). In order: those of the
+ * rule, then those of the compile options. */
+UPD_EXPORT size_t upd_rule_probe_count(const upd_rule *rule);
+UPD_EXPORT const char *upd_rule_probe_name(const upd_rule *rule, size_t index);
+
 /* Checks hyperparameters as upd_optimizer_create does for a group. Those that are not given have
  * their defaults. UPD_NOT_FOUND: an unknown name. UPD_INVALID_ARGUMENT: a value is NaN, breaks a
  * requirement of the rule (the message is the requirement's), or is given twice. */

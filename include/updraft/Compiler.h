@@ -33,6 +33,7 @@ struct CompileOptions {
   const upd_source_map *origins = nullptr;
   upd_tensors tensors = UPD_ALL_TENSORS;
   std::optional<std::string> target = {};
+  std::vector<std::string> probes = {};
 };
 
 namespace detail {
@@ -45,6 +46,11 @@ struct OptionsForC {
       settings.push_back({setting.name.c_str(), setting.value.c_str()});
     for (const CompileOptions::Storage &type : from.storage)
       storage.push_back({type.name.c_str(), type.type.c_str()});
+    probes.reserve(from.probes.size());
+    for (const std::string &probe : from.probes)
+      probes.push_back(probe.c_str());
+    options.probes = probes.data();
+    options.probe_count = probes.size();
     options.struct_size = sizeof(options);
     options.rule = textOf(from.rule);
     options.settings = settings.data();
@@ -65,6 +71,7 @@ struct OptionsForC {
 
   std::vector<upd_setting> settings;
   std::vector<upd_storage> storage;
+  std::vector<const char *> probes;
   upd_compile_options options{};
 };
 } // namespace detail

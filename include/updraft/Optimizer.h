@@ -6,6 +6,7 @@
 #define UPDRAFT_OPTIMIZER_H
 
 #include "updraft-c/optimizer.h"
+#include "updraft-c/probes.h"
 #include "updraft/Rule.h"
 #include "updraft/Tensor.h"
 #include "updraft/ThreadPool.h"
@@ -146,6 +147,19 @@ public:
   Result<void> setSeed(uint64_t seed) { return result(upd_optimizer_set_seed(get(), seed)); }
   Result<void> setParamNumbers(Span<const uint64_t> numbers) {
     return result(upd_optimizer_set_param_numbers(get(), numbers.data(), numbers.size()));
+  }
+
+  //===--------------------------------------------------------------------------------------===//
+  // Probes
+  //===--------------------------------------------------------------------------------------===//
+
+  /// Probes every so many steps; 0: none.
+  Result<void> setProbeEvery(uint64_t every) {
+    return result(upd_optimizer_set_probe_every(get(), every));
+  }
+  Result<uint64_t> probeEvery() const {
+    uint64_t every = 0;
+    return result(upd_optimizer_get_probe_every(get(), &every), every);
   }
 
   //===--------------------------------------------------------------------------------------===//

@@ -87,6 +87,13 @@ public:
                         upd_rule_state_tensors(get(), i)});
     return result;
   }
+  /// The names of the probes.
+  std::vector<std::string_view> probes() const {
+    std::vector<std::string_view> result;
+    for (size_t i = 0, count = upd_rule_probe_count(get()); i < count; ++i)
+      result.push_back(detail::viewOf(upd_rule_probe_name(get(), i)));
+    return result;
+  }
   std::vector<StaticInfo> statics() const {
     std::vector<StaticInfo> result;
     for (size_t i = 0, count = upd_rule_static_count(get()); i < count; ++i)

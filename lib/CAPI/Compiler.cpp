@@ -66,6 +66,13 @@ llvm::Error readOptions(const upd_compile_options &options, CompileRequest &requ
       return makeError(UPD_INVALID_ARGUMENT, unknownStorageType(storage.type));
     request.rule.storage.emplace_back(storage.name, *type);
   }
+  if (options.probe_count && !options.probes)
+    return makeError(UPD_INVALID_ARGUMENT, "probes is null, but probe_count is not 0");
+  for (size_t i = 0; i < options.probe_count; ++i) {
+    if (!options.probes[i])
+      return makeError(UPD_INVALID_ARGUMENT, "probe " + std::to_string(i) + " is null");
+    request.rule.probes.emplace_back(options.probes[i]);
+  }
   if (options.numerics)
     request.rule.numerics = options.numerics;
   if (options.tensors < UPD_ALL_TENSORS || options.tensors > UPD_MATRICES)
@@ -126,6 +133,7 @@ llvm::Expected<CompileRequest> makeRequest(const char *source, size_t length, co
       return packed.takeError();
     request = std::move(*packed);
     others.storage_count = 0; // the variant's
+    others.probe_count = 0;   // the package's
   } else {
     // One byte more than the language allows is enough to be rejected.
     request.source.assign(source, std::min<size_t>(length, maxFileSize + 1));

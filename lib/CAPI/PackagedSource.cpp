@@ -84,6 +84,33 @@ static Status checkCounts(const upd_compile_options &options) {
   for (size_t i = 0; i < options.storage_count; ++i)
     if (!options.storage[i].name || !options.storage[i].type)
       return runtime::invalidArgument("name or type of storage " + std::to_string(i) + " is null");
+  if (options.probe_count && !options.probes)
+    return runtime::invalidArgument("probes is null, but probe_count is not 0");
+  for (size_t i = 0; i < options.probe_count; ++i)
+    if (!options.probes[i])
+      return runtime::invalidArgument("probe " + std::to_string(i) + " is null");
+  return {};
+}
+
+/// Returns the probes that the package was made with, as texts.
+static std::vector<std::string> probesOf(const Package &package) {
+  const auto info = nlohmann::json::parse(package.info(), nullptr, /*allow_exceptions=*/false);
+  std::vector<std::string> probes;
+  if (info.is_object() && info.contains("probes") && info["probes"].is_array())
+    for (const auto &probe : info["probes"])
+      if (probe.is_string())
+        probes.push_back(probe.get<std::string>());
+  return probes;
+}
+
+/// Refuses other probes than those that the package was made with.
+static Status checkProbes(const Package &package, const upd_compile_options &options) {
+  const std::vector<std::string> known = probesOf(package);
+  for (size_t i = 0; i < options.probe_count; ++i)
+    if (!llvm::is_contained(known, StringRef(options.probes[i])))
+      return {UPD_UNSUPPORTED, quoted(package) + " was made without the probe `" +
+                                   options.probes[i] + "`; make one with `updraftc pack --probe '" +
+                                   options.probes[i] + "'`"};
   return {};
 }
 
@@ -192,6 +219,8 @@ Status capi::loadPackaged(const Package &package, const upd_compile_options &opt
                                  "`, not `" + options.numerics +
                                  "`; make one with `updraftc pack --numerics=" + options.numerics +
                                  "`"};
+  if (Status status = checkProbes(package, options); !status.ok())
+    return status;
   if (Status status = applySettings(package, options, loaded); !status.ok())
     return status;
   kernels = std::move(loaded);
@@ -236,6 +265,7 @@ llvm::Expected<CompileRequest> capi::requestOf(const Package &package,
       return damaged();
     request.rule.settings.emplace_back(name, value.get<std::string>());
   }
+  request.rule.probes = probesOf(package);
   for (const auto &[name, text] : storageOf(package.variants()[image->variant].name)) {
     const auto type = parseStorageType(text);
     if (!type)

@@ -29,7 +29,7 @@ static void addStreams(PlanInterface &interface, Block &body) {
 static LogicalResult addRow(PlanInterface &interface, PrologueOp prologue, Value skip) {
   for (auto [index, value] : llvm::enumerate(prologue.getResults())) {
     unsigned slot = interface.rowScalarCount++;
-    if (interface.nextScalars.contains(value))
+    if (interface.nextScalars.contains(value) || interface.probeIndex.contains(value))
       continue;
     if (value.getType() != interface.compute && !value.getType().isInteger(1))
       return prologue.emitOpError()
@@ -113,6 +113,8 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
     for (auto [value, scalar] : llvm::zip_equal(commit.getScalars(), body.getOps<ScalarOp>()))
       result.nextScalars.insert({value, scalar});
   }
+  for (auto probe : body.getOps<ProbeOp>())
+    insertNext(result.probeIndex, probe.getValue());
   // The initial values of the other plan's states use its hyperparameters, which are the same.
   if (PlanOp matrix = matrixPlanOf(plan))
     for (auto [index, hyper] : llvm::enumerate(matrix.getBody().getOps<HyperOp>()))

@@ -103,6 +103,11 @@ void ScalarCode::runPrologue(PrologueOp prologue, unsigned index, unsigned lanes
       continue;
     }
     const Location place = unnamed(value.getLoc());
+    if (auto probe = interface.probeIndex.find(result); probe != interface.probeIndex.end()) {
+      store(place, builder.getF64Type(), value, arguments.nextScalars,
+            interface.scalarIndex.size() + probe->second);
+      continue;
+    }
     Value stored = value;
     if (value.getType().isInteger(1))
       stored = arith::UIToFPOp::create(builder, place, compute, value);

@@ -60,6 +60,8 @@ PlanOp matrixPlanOf(PlanOp plan) {
 }
 
 bool hasRuleFunctions(PlanOp plan) {
+  if (plan.isBesideUnprobed())
+    return false;
   auto variants = dyn_cast<VariantsOp>(plan->getParentOp());
   return !variants || variants.getForms().front() == plan;
 }

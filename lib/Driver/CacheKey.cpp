@@ -38,7 +38,7 @@ std::string updraft::cacheKey(const Program &program, const CompileRequest &requ
   hash.add(request.gpu ? request.gpu->name : "");
   hash.add(request.rule.numerics);
   // Most rules are the same for all tensors.
-  hash.add(mayHaveMatrixRule(program, request.rule.rule) ? request.rule.tensors : UPD_ALL_TENSORS);
+  hash.add(mayHaveMatrixRule(program, request.rule) ? request.rule.tensors : UPD_ALL_TENSORS);
   hash.add(program.files().size());
   for (const auto &file : program.files())
     hash.add(file->text());
@@ -61,5 +61,8 @@ std::string updraft::cacheKey(const Program &program, const CompileRequest &requ
     hash.add(name);
     hash.add(static_cast<uint64_t>(dtype));
   }
+  hash.add(request.rule.probes.size());
+  for (const std::string &probe : request.rule.probes)
+    hash.add(probe);
   return hash.finish();
 }

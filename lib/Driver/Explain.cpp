@@ -126,6 +126,14 @@ void explainTemporaries(PlanOp plan, ArrayRef<SweepOp> sweeps, llvm::raw_ostream
                             stringifyExtent(overOf(result)), describe(result));
 }
 
+/// Names the purpose of a scalar that a prologue computes.
+std::string purposeOf(Value result) {
+  for (Operation *user : result.getUsers())
+    if (auto probe = dyn_cast<ProbeOp>(user))
+      return ("probe " + probe.getName()).str();
+  return "hoisted " + typeName(result.getType());
+}
+
 /// Prints the scalars that the prologue computes, as formulas over its inputs.
 void explainPrologue(PrologueOp prologue, llvm::raw_ostream &os) {
   Operation *yield = prologue.getBody().front().getTerminator();
@@ -136,9 +144,8 @@ void explainPrologue(PrologueOp prologue, llvm::raw_ostream &os) {
                       waits ? "prologue of what follows reductions" : "prologue",
                       prologue.isPerTensor() ? " and parameter" : "", flops);
   llvm::SetVector<Value> named;
-  for (Value value : yield->getOperands())
-    os << llvm::formatv("  hoisted {0} = {1}\n", typeName(value.getType()),
-                        formulaOf(value, named));
+  for (auto [value, result] : llvm::zip_equal(yield->getOperands(), prologue->getResults()))
+    os << llvm::formatv("  {0} = {1}\n", purposeOf(result), formulaOf(value, named));
   // The list grows during the loop, because a formula may mention further names.
   for (size_t i = 0; i < named.size(); ++i)
     os << llvm::formatv("  where {0} = {1}\n",

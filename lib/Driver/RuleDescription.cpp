@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace updraft;
 
-/// Returns all plans of the rule of a plan.
+/// Returns all plans of the rule of a plan that are for the same kind of steps.
 static SmallVector<PlanOp> formsWith(PlanOp plan) {
   auto variants = dyn_cast<VariantsOp>(plan->getParentOp());
   if (!variants)
@@ -132,6 +132,7 @@ public:
       result.chosen = chosen->convertToDouble();
     result.prefix = numbers.plan.getSymName().str();
     result.rowScalars = numbers.rowScalarCount;
+    result.isProbed = numbers.plan.isProbed();
     result.usesRandom =
         numbers.plan.walk([](RandomOp) { return WalkResult::interrupt(); }).wasInterrupted();
     result.skips = llvm::any_of(numbers.plan.getBody().getOps<CommitOp>(),
@@ -288,12 +289,26 @@ FailureOr<runtime::RuleInterface> updraft::describeRule(PlanOp plan, StringRef n
   const TensorClass first = plan.getMatrix()                            ? TensorClass::Matrix
                             : matrix || imported.tensors == UPD_VECTORS ? TensorClass::Vector
                                                                         : TensorClass::Any;
-  for (PlanOp each : formsWith(plan)) {
-    FailureOr<PlanInterface> numbers = PlanInterface::of(each);
-    if (failed(numbers))
+  auto addForms = [&](PlanOp firstForm) -> LogicalResult {
+    for (PlanOp each : formsWith(firstForm)) {
+      FailureOr<PlanInterface> numbers = PlanInterface::of(each);
+      if (failed(numbers))
+        return failure();
+      rule.plans.push_back(
+          PlanDescription(*numbers, rule).make(each == firstForm ? first : TensorClass::Matrix));
+    }
+    return success();
+  };
+  if (failed(addForms(plan)))
+    return failure();
+  for (PlanOp probed : formsIn<PlanOp>(plan->getParentOfType<ModuleOp>())) {
+    if (!probed.isBesideUnprobed())
+      continue;
+    for (auto probe : probed.getBody().getOps<ProbeOp>())
+      rule.probes.push_back({probe.getName().str()});
+    if (failed(addForms(probed)))
       return failure();
-    rule.plans.push_back(
-        PlanDescription(*numbers, rule).make(each == plan ? first : TensorClass::Matrix));
+    break;
   }
   return rule;
 }

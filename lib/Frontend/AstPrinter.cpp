@@ -140,9 +140,12 @@ private:
       os << ' ' << input.text;
     end(update.range);
     for (const Statement &statement : update.statements) {
-      if (statement.kind == StatementKind::Let || statement.kind == StatementKind::Next) {
-        print(statement.kind == StatementKind::Next ? "next" : "let", statement.name,
-              statement.value, statement.when);
+      if (statement.kind == StatementKind::Let || statement.kind == StatementKind::Next ||
+          statement.kind == StatementKind::Probe) {
+        print(statement.kind == StatementKind::Next  ? "next"
+              : statement.kind == StatementKind::Let ? "let"
+                                                     : "probe",
+              statement.name, statement.value, statement.when);
         continue;
       }
       if (statement.kind == StatementKind::Repeat) {

@@ -14,6 +14,9 @@ namespace updraft {
 /// the kernel, and the time of code generation grows faster than their number.
 constexpr size_t maxStates = 64;
 
+/// The most probes that a rule or a chain may have.
+constexpr size_t maxProbes = 64;
+
 struct ChainStage {
   struct Argument {
     const Parameter *parameter;

@@ -269,6 +269,8 @@ std::string Checker::whereItIsKnown(StringRef name, const Scope &scope) const {
     for (const Statement &statement : scope.update->statements)
       if (statement.kind == StatementKind::Let && statement.name.text == name)
         return "; a value is known only after its `let`";
+  if (name.consume_front("new_") && scope.find(name))
+    return "; only a probe knows the value after the step";
   return "";
 }
 

@@ -15,6 +15,8 @@
 #include "updraft/Frontend/Limits.h"
 #include "updraft/Support/Diagnostics.h"
 
+#include "llvm/Support/StringSaver.h"
+
 #include <map>
 #include <set>
 #include <tuple>
@@ -31,6 +33,10 @@ public:
 
   /// Returns the type of an expression that may not use names.
   Type checkConstant(const Expr &expr, const ParsedFile &file);
+
+  /// Checks a probe that may use these names.
+  void checkProbe(const Identifier &name, const Expr &value, const ParsedFile &file,
+                  llvm::ArrayRef<std::pair<llvm::StringRef, Type>> known);
 
 private:
   struct Binding {
@@ -61,11 +67,14 @@ private:
   void checkState(const State &state, const Scope &parameters);
   void checkWhen(const Expr *when, const Scope &statics);
   void checkUpdate(const Rule &rule, const Update &update, const Scope &statics,
-                   std::vector<const Statement *> &nexts);
+                   std::vector<const Statement *> &nexts, std::vector<const Statement *> &probes);
   void checkNext(const Rule &rule, const Update &update, const Statement &statement,
                  const Scope &scope, const Scope &statics, std::vector<const Statement *> &nexts);
   void checkCondition(const Rule &rule, const Update &update, const Statement &statement,
                       const Scope &scope);
+  void checkProbe(const Rule &rule, const Update &update, const Statement &statement,
+                  const Scope &scope, std::vector<const Statement *> &probes);
+  void checkProbe(const Identifier &name, const Expr &value, const Scope &scope);
 
   Type check(const Expr &expr, const Scope &scope);
   Type checkInner(const Expr &expr, const Scope &scope);
@@ -130,6 +139,8 @@ private:
   bool exhausted = false;
   /// Whether a function is being checked on its own.
   bool isGeneric = false;
+  llvm::BumpPtrAllocator arena;
+  llvm::StringSaver savedNames{arena};
 };
 
 } // namespace updraft

@@ -2,6 +2,7 @@
 // Creates the operations of one rule with its static flags and storage types: the interface first,
 // then the requirements, then the stages' updates.
 
+#include "Chain.h"
 #include "Requirements.h"
 #include "StageImporter.h"
 #include "Usage.h"
@@ -136,6 +137,8 @@ private:
     llvm::SmallVector<mlir::Value> states;
     for (auto &stage : stages)
       stage->appendNext(states);
+    importRequestedProbes(stages, progress);
+    createProbes(progress);
     evaluator.setCalls({});
     mlir::Value skip = progress.skip ? evaluator.emit.flag(*progress.skip, loc) : mlir::Value();
     llvm::SmallVector<Location> places{loc};
@@ -145,6 +148,53 @@ private:
                        evaluator.emit.element(progress.newParam, loc), states, skip);
     if (progress.skipOfTensor && diagnostics.diagnostics().empty())
       checkSkip(next, *progress.skipOfTensor);
+  }
+
+  void importRequestedProbes(llvm::ArrayRef<std::unique_ptr<StageImporter>> stages,
+                             Progress &progress) {
+    llvm::BumpPtrAllocator arena;
+    llvm::StringSaver saver(arena);
+    for (const RequestedProbe &requested : request.probes) {
+      // The last of several names counts.
+      Names known{requested.file, {}};
+      known.add("new_param", progress.newParam);
+      for (const auto &stage : stages)
+        stage->addNext(known, saver, /*arePublic=*/true);
+      known.add("param", progress.inputs.param);
+      known.add("grad", progress.ruleGrad);
+      known.add("step", progress.inputs.step());
+      known.add("first", progress.inputs.first());
+      known.add("matrix", Value::ofBool(isMatrix));
+      for (const auto &stage : stages)
+        stage->addPublic(known);
+      if (auto probe = importProbe(evaluator, requested.name, *requested.value, known, diagnostics))
+        progress.probes.push_back(*probe);
+    }
+  }
+
+  // The name of a probe of a transform that another stage has, too, starts with the transform's.
+  void createProbes(const Progress &progress) {
+    auto isShared = [&](const ImportedProbe &probe) {
+      return llvm::count_if(progress.probes, [&](const ImportedProbe &other) {
+               return other.stage && other.name.text == probe.name.text;
+             }) > 1;
+    };
+    llvm::StringMap<const ImportedProbe *> seen;
+    for (const ImportedProbe &probe : progress.probes) {
+      std::string name = probe.name.text.str();
+      if (probe.stage && probe.stage->rule->isTransform && isShared(probe))
+        name = probe.stage->label + "_" + name;
+      if (const auto [known, isNew] = seen.try_emplace(name, &probe); !isNew) {
+        diagnostics.report(DiagnosticKind::DuplicateProbe, probe.name.range, name)
+            .note(DiagnosticKind::FirstNext, known->second->name.range);
+        continue;
+      }
+      ProbeOp::create(builder, evaluator.location(Identifier{name, probe.name.range}), name,
+                      probe.value);
+    }
+    if (progress.probes.size() > maxProbes)
+      diagnostics.report(DiagnosticKind::TooManyProbes, progress.probes[maxProbes].name.range,
+                         request.rule->name.text, progress.probes.size(), maxProbes);
   }
 
   // The schedule must not determine whether a skipped tensor takes part in a reduction over the
@@ -219,7 +269,10 @@ llvm::SmallVector<mlir::Block *, 2> createPlaces(mlir::ModuleOp module, bool has
 
 } // namespace
 
-bool updraft::mayHaveMatrixRule(const Program &program, StringRef requested) {
+bool updraft::mayHaveMatrixRule(const Program &program, const RuleRequest &request) {
+  const StringRef requested = request.rule;
+  if (llvm::any_of(request.probes, [](StringRef probe) { return probe.contains("matrix"); }))
+    return true;
   // Every file can use all stages of the library, but only has the ones that it names.
   const auto isNamed = [&](StringRef stage) {
     return requested.contains(stage) || llvm::any_of(program.files(), [&](const auto &file) {

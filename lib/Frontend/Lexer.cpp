@@ -20,17 +20,18 @@ struct Keyword {
 };
 
 constexpr Keyword keywordTable[] = {
-    {"else", TokenKind::Else},           {"false", TokenKind::False},
-    {"finish", TokenKind::Finish},       {"fn", TokenKind::Fn},
-    {"hold", TokenKind::Hold},           {"if", TokenKind::If},
-    {"import", TokenKind::Import},       {"let", TokenKind::Let},
-    {"next", TokenKind::Next},           {"over", TokenKind::Over},
-    {"repeat", TokenKind::Repeat},       {"require", TokenKind::Require},
-    {"return", TokenKind::Return},       {"rule", TokenKind::Rule},
-    {"skip", TokenKind::Skip},           {"state", TokenKind::State},
-    {"static", TokenKind::Static},       {"then", TokenKind::Then},
-    {"transform", TokenKind::Transform}, {"true", TokenKind::True},
-    {"update", TokenKind::Update},       {"when", TokenKind::When},
+    {"else", TokenKind::Else},       {"false", TokenKind::False},
+    {"finish", TokenKind::Finish},   {"fn", TokenKind::Fn},
+    {"hold", TokenKind::Hold},       {"if", TokenKind::If},
+    {"import", TokenKind::Import},   {"let", TokenKind::Let},
+    {"next", TokenKind::Next},       {"over", TokenKind::Over},
+    {"probe", TokenKind::Probe},     {"repeat", TokenKind::Repeat},
+    {"require", TokenKind::Require}, {"return", TokenKind::Return},
+    {"rule", TokenKind::Rule},       {"skip", TokenKind::Skip},
+    {"state", TokenKind::State},     {"static", TokenKind::Static},
+    {"then", TokenKind::Then},       {"transform", TokenKind::Transform},
+    {"true", TokenKind::True},       {"update", TokenKind::Update},
+    {"when", TokenKind::When},
 };
 
 TokenKind keywordKind(StringRef text) {
@@ -322,6 +323,8 @@ StringRef updraft::describe(TokenKind kind) {
     return "`next`";
   case TokenKind::Over:
     return "`over`";
+  case TokenKind::Probe:
+    return "`probe`";
   case TokenKind::Repeat:
     return "`repeat`";
   case TokenKind::Require:

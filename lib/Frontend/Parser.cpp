@@ -17,8 +17,8 @@ namespace {
 constexpr TokenKind declarationStarts[] = {TokenKind::Rule, TokenKind::Transform, TokenKind::Fn,
                                            TokenKind::Import};
 constexpr TokenKind bodyStarts[] = {TokenKind::State, TokenKind::Update, TokenKind::Finish};
-constexpr TokenKind statementStarts[] = {TokenKind::Let, TokenKind::Next, TokenKind::Repeat,
-                                         TokenKind::Skip, TokenKind::Hold};
+constexpr TokenKind statementStarts[] = {TokenKind::Let,   TokenKind::Next, TokenKind::Repeat,
+                                         TokenKind::Probe, TokenKind::Skip, TokenKind::Hold};
 
 /// Only a transform can have `finish`.
 llvm::ArrayRef<TokenKind> startsInBody(const Rule &rule) {
@@ -73,8 +73,9 @@ private:
             /*endsAtBlock=*/true);
   }
   void recoverInUpdate() {
-    recover({TokenKind::Let, TokenKind::Next, TokenKind::Repeat, TokenKind::Skip, TokenKind::Hold,
-             TokenKind::State, TokenKind::Update, TokenKind::Finish, TokenKind::RightBrace});
+    recover({TokenKind::Let, TokenKind::Next, TokenKind::Repeat, TokenKind::Probe, TokenKind::Skip,
+             TokenKind::Hold, TokenKind::State, TokenKind::Update, TokenKind::Finish,
+             TokenKind::RightBrace});
   }
   bool isOneOf(llvm::ArrayRef<TokenKind> kinds) const {
     return llvm::is_contained(kinds, current().kind);
@@ -93,6 +94,7 @@ private:
     case TokenKind::Let:
     case TokenKind::Next:
     case TokenKind::Repeat:
+    case TokenKind::Probe:
       return isFollowedBy(TokenKind::Identifier);
     case TokenKind::Update:
     case TokenKind::Finish:
@@ -524,12 +526,14 @@ private:
       if (!expect(TokenKind::When))
         return false;
       statement.value = parseExpression();
-    } else if (at(TokenKind::Let) || at(TokenKind::Next)) {
-      statement.kind = at(TokenKind::Let) ? StatementKind::Let : StatementKind::Next;
+    } else if (at(TokenKind::Let) || at(TokenKind::Next) || at(TokenKind::Probe)) {
+      statement.kind = at(TokenKind::Let)    ? StatementKind::Let
+                       : at(TokenKind::Next) ? StatementKind::Next
+                                             : StatementKind::Probe;
       advance();
       std::optional<Identifier> name;
       statement.value =
-          parseBinding(name, statement.kind == StatementKind::Let ? "a name"
+          parseBinding(name, statement.kind != StatementKind::Next ? "a name"
                              : rule.isTransform ? "`param`, `grad` or the name of a state"
                                                 : "`param` or the name of a state");
       if (name)

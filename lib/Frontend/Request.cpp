@@ -4,6 +4,7 @@
 
 #include "Chain.h"
 #include "Checker.h"
+#include "RequestedProbes.h"
 #include "Usage.h"
 
 #include "updraft/Frontend/Parser.h"
@@ -50,6 +51,8 @@ public:
       resolveStage(stage);
     if (diagnostics.diagnostics().size() == before)
       resolveStorage(chain);
+    if (diagnostics.diagnostics().size() == before)
+      resolveProbes();
     if (diagnostics.diagnostics().size() != before)
       return std::nullopt;
     return std::move(result);
@@ -242,6 +245,24 @@ private:
     if (kind != Kind::Bool || !isSwitch)
       return "";
     return value.number == 1 ? "; write `true`" : "; write `false`";
+  }
+
+  void resolveProbes() {
+    for (const std::string &text : request.probes) {
+      ParsedFile &file = addFile("<probe>", text);
+      if (text.size() > maxFileSize) {
+        diagnostics.report(DiagnosticKind::FileTooLarge, SourceRange{file.source.get(), 0, 0},
+                           maxFileSize);
+        continue;
+      }
+      file.visible = program.main().visible;
+      std::optional<RequestedProbe> probe = readProbe(file, result.stages, diagnostics);
+      if (!probe)
+        continue;
+      probe->file = &file;
+      result.hasMatrixRule |= mentionsMatrix(*probe->value);
+      result.probes.push_back(*probe);
+    }
   }
 
   std::optional<StorageType> requestedStorage(StringRef name) const {

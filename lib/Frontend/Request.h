@@ -38,6 +38,13 @@ struct ResolvedStage {
   Names constants;
 };
 
+/// A probe that the request adds.
+struct RequestedProbe {
+  Identifier name;
+  const Expr *value;
+  const ParsedFile *file;
+};
+
 struct ResolvedRequest {
   /// The requested rule or chain, whose name the result has.
   const Rule *rule = nullptr;
@@ -46,7 +53,8 @@ struct ResolvedRequest {
   StorageType grad = StorageType::F32;
   /// Whether vectors and matrices have separate rules.
   bool hasMatrixRule = false;
-  /// Owns the files from which settings, and a chain in the request, were parsed.
+  std::vector<RequestedProbe> probes;
+  /// Owns the files from which settings, probes, and a chain in the request, were parsed.
   std::vector<std::unique_ptr<ParsedFile>> requestFiles;
 
   bool computesInF64() const;

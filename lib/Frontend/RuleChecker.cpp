@@ -53,17 +53,20 @@ void Checker::checkRule(const Rule &rule) {
   statics.bindings.push_back({"matrix", {Kind::Bool, Extent::model}, {}});
   for (const State &state : rule.states)
     checkState(state, statics);
-  std::vector<const Statement *> nexts;
+  std::vector<const Statement *> nexts, probes;
   if (rule.update)
-    checkUpdate(rule, *rule.update, statics, nexts);
+    checkUpdate(rule, *rule.update, statics, nexts, probes);
   else if (!rule.finish)
     diagnostics.report(DiagnosticKind::MissingUpdate, rule.name.range,
                        rule.isTransform ? "transform" : "rule", rule.name.text);
   if (rule.finish) {
     if (rule.isAfter())
       diagnostics.report(DiagnosticKind::FinishAfterRule, rule.finish->range);
-    checkUpdate(rule, *rule.finish, statics, nexts);
+    checkUpdate(rule, *rule.finish, statics, nexts, probes);
   }
+  if (probes.size() > maxProbes)
+    diagnostics.report(DiagnosticKind::TooManyProbes, probes[maxProbes]->name.range, rule.name.text,
+                       probes.size(), maxProbes);
 }
 
 void Checker::noteStage(const StageCall &stage, const ParsedFile &file) {
@@ -168,7 +171,8 @@ static std::string inputHint(const Rule &rule, StringRef name) {
 }
 
 void Checker::checkUpdate(const Rule &rule, const Update &update, const Scope &statics,
-                          std::vector<const Statement *> &nexts) {
+                          std::vector<const Statement *> &nexts,
+                          std::vector<const Statement *> &probes) {
   Scope scope = statics;
   scope.update = &update;
   context = Context::Update;
@@ -209,6 +213,9 @@ void Checker::checkUpdate(const Rule &rule, const Update &update, const Scope &s
     case StatementKind::Next:
       ++written;
       checkNext(rule, update, statement, scope, statics, nexts);
+      break;
+    case StatementKind::Probe:
+      checkProbe(rule, update, statement, scope, probes);
       break;
     case StatementKind::Skip:
     case StatementKind::Hold:
@@ -262,6 +269,46 @@ void Checker::checkNext(const Rule &rule, const Update &update, const Statement 
   if (!type.is(Kind::Number))
     diagnostics.report(DiagnosticKind::NextType, statement.value->range, name, describe(type));
   checkWhen(statement.when, statics);
+}
+
+// Checks a probe. It also knows the values after the step: `new_param`, and `new_` before the name
+// of a state, unless something declared has that name.
+void Checker::checkProbe(const Rule &rule, const Update &update, const Statement &statement,
+                         const Scope &scope, std::vector<const Statement *> &probes) {
+  for (const Statement *other : probes)
+    if (other->name.text == statement.name.text)
+      diagnostics.report(DiagnosticKind::DuplicateProbe, statement.name.range, statement.name.text)
+          .note(DiagnosticKind::FirstNext, other->name.range);
+  probes.push_back(&statement);
+  Scope known = scope;
+  auto addNew = [&](StringRef name, Type type) {
+    StringRef text = savedNames.save("new_" + name);
+    if (!known.find(text))
+      known.bindings.push_back({text, type, {}});
+  };
+  bool isBefore = rule.isTransform && !rule.isAfter() && rule.update && &update == &*rule.update;
+  if (!isBefore)
+    addNew("param", {Kind::Number, Extent::element});
+  for (const State &state : rule.states)
+    addNew(state.name.text, {Kind::Number, extentOf(state)});
+  checkProbe(statement.name, *statement.value, known);
+}
+
+void Checker::checkProbe(const Identifier &name, const Expr &value, const Scope &scope) {
+  Type type = check(value, scope);
+  if (!type.is(Kind::Number))
+    diagnostics.report(DiagnosticKind::ProbeType, value.range, name.text, describe(type),
+                       type.kind == Kind::Bool ? "; write `if … then 1 else 0`" : "");
+}
+
+void Checker::checkProbe(const Identifier &name, const Expr &value, const ParsedFile &file,
+                         llvm::ArrayRef<std::pair<StringRef, Type>> known) {
+  Scope scope{&file, {}};
+  for (auto [text, type] : known)
+    scope.bindings.push_back({text, type, {}});
+  context = Context::Update;
+  llvm::scope_exit leave([this] { context = Context::Constant; });
+  checkProbe(name, value, scope);
 }
 
 // Checks the condition of `skip` or `hold`.

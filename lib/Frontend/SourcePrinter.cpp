@@ -188,7 +188,10 @@ private:
       switch (statement.kind) {
       case StatementKind::Let:
       case StatementKind::Next:
-        printBinding(statement.kind == StatementKind::Next ? "    next " : "    let ",
+      case StatementKind::Probe:
+        printBinding(statement.kind == StatementKind::Next  ? "    next "
+                     : statement.kind == StatementKind::Let ? "    let "
+                                                            : "    probe ",
                      statement.name, *statement.value, statement.when);
         break;
       case StatementKind::Repeat:

@@ -237,7 +237,65 @@ void StageImporter::importStatements(const Update &update, Progress &progress, b
     case StatementKind::Hold:
       importCondition(statement, progress);
       break;
+    case StatementKind::Probe:
+      break;
     }
+  }
+  importProbes(update, progress);
+}
+
+std::optional<ImportedProbe> updraft::importProbe(Evaluator &evaluator, const Identifier &name,
+                                                  const Expr &value, const Names &names,
+                                                  DiagnosticEngine &diagnostics) {
+  Value result = evaluator.evaluate(value, names);
+  if (result.isError())
+    return std::nullopt;
+  if (!isWithin(result.extent, Extent::tensor)) {
+    diagnostics.report(DiagnosticKind::ProbeExtent, value.range, name.text,
+                       describeFound(result.extent, Extent::element));
+    return std::nullopt;
+  }
+  return ImportedProbe{nullptr, name, evaluator.emit.scalar(result, evaluator.location(name))};
+}
+
+// Probes use what `next` gives, also further on in the text.
+void StageImporter::importProbes(const Update &update, Progress &progress) {
+  llvm::BumpPtrAllocator arena;
+  llvm::StringSaver saver(arena);
+  for (const Statement &statement : update.statements) {
+    if (statement.kind != StatementKind::Probe)
+      continue;
+    // The last of several names counts.
+    Names known{scope.file, {}};
+    known.add("new_param", progress.newParam);
+    addNext(known, saver, /*arePublic=*/false);
+    llvm::append_range(known.values, scope.values);
+    auto probe = importProbe(evaluator, statement.name, *statement.value, known, diagnostics);
+    if (!probe)
+      continue;
+    probe->stage = &stage;
+    progress.probes.push_back(*probe);
+  }
+}
+
+void StageImporter::addPublic(Names &known) const {
+  for (const ResolvedParameter &parameter : stage.parameters)
+    known.add(parameter.name, *names.find(parameter.declaration->name.text));
+  for (const ResolvedState &state : stage.states)
+    if (const Value *value = names.find(state.declaration->name.text))
+      known.add(state.name, *value);
+}
+
+void StageImporter::addNext(Names &known, llvm::StringSaver &saver, bool arePublic) const {
+  for (const ResolvedState &state : stage.states) {
+    StringRef local = state.declaration->name.text;
+    StringRef name = saver.save("new_" + (arePublic ? StringRef(state.name) : local));
+    const auto found = llvm::find_if(
+        states, [&](const StateValue &value) { return value.declaration == state.declaration; });
+    if (found != states.end())
+      known.add(name, found->next);
+    else if (const Value *absent = names.find(local))
+      known.add(name, *absent);
   }
 }
 
@@ -310,8 +368,10 @@ void StageImporter::importUpdate(Progress &progress) {
   evaluator.setCalls(stage.calls);
   held = progress.held;
   paramBefore = progress.param;
-  if (!stage.rule->isTransform)
+  if (!stage.rule->isTransform) {
     progress.newParam = progress.param;
+    progress.ruleGrad = progress.grad;
+  }
   scope = names;
   readInitials(progress);
   if (!stage.rule->update)

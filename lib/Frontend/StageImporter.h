@@ -35,6 +35,18 @@ private:
   std::optional<Value> stepValue, firstValue;
 };
 
+/// A probe, and its value as f64.
+struct ImportedProbe {
+  const ResolvedStage *stage; ///< null for one that the request added
+  Identifier name;
+  mlir::Value value;
+};
+
+/// Imports a probe that may use these names. Returns nothing after reporting an error.
+std::optional<ImportedProbe> importProbe(Evaluator &evaluator, const Identifier &name,
+                                         const Expr &value, const Names &names,
+                                         DiagnosticEngine &diagnostics);
+
 /// The state of the import after the stages so far.
 struct Progress {
   explicit Progress(Inputs &inputs)
@@ -42,6 +54,8 @@ struct Progress {
 
   Inputs &inputs;
   Value param, grad, newParam;
+  /// The gradient that the rule gets.
+  Value ruleGrad;
   /// If a stage holds the later ones: their own step count before this step.
   std::optional<Value> count;
   /// Whether this step leaves later stages unchanged.
@@ -51,6 +65,8 @@ struct Progress {
   llvm::SmallVector<mlir::Location> writes;
   /// The first part of `skip` that is a condition of one tensor.
   std::optional<SourceRange> skipOfTensor;
+  /// The probes so far.
+  std::vector<ImportedProbe> probes;
 };
 
 class StageImporter {
@@ -71,6 +87,10 @@ public:
   void importFinish(Progress &progress);
   /// Appends the next values of the stage's states, in the order of createStates.
   void appendNext(llvm::SmallVectorImpl<mlir::Value> &values) const;
+  /// Adds the hyperparameters, flags and states by their public names.
+  void addPublic(Names &known) const;
+  /// Adds the values of states after the step, as `new_` before their public or local names.
+  void addNext(Names &known, llvm::StringSaver &saver, bool arePublic) const;
 
 private:
   struct StateValue {
@@ -86,6 +106,7 @@ private:
   void importStatements(const Update &update, Progress &progress, bool isFinish);
   void importNext(const Statement &statement, Progress &progress, bool isFinish);
   void importCondition(const Statement &statement, Progress &progress);
+  void importProbes(const Update &update, Progress &progress);
   bool isActive(const Statement &statement);
   Names inputNames(const Update &update, Progress &progress, bool isFinish);
   Value step(const Progress &progress, mlir::Location loc);

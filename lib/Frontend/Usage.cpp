@@ -82,10 +82,12 @@ private:
 
 } // namespace
 
-bool updraft::mentionsMatrix(const Rule &rule) {
-  return anyOf(
-      rule, [](const Expr &expr) { return expr.kind == ExprKind::Name && expr.text == "matrix"; });
+static bool isMatrixFlag(const Expr &expr) {
+  return expr.kind == ExprKind::Name && expr.text == "matrix";
 }
+
+bool updraft::mentionsMatrix(const Rule &rule) { return anyOf(rule, isMatrixFlag); }
+bool updraft::mentionsMatrix(const Expr &expr) { return anyOf(expr, isMatrixFlag); }
 
 bool updraft::dependsOnTensor(const Expr &expr, const ParsedFile &file) {
   // A function's parameter may have such a name, but only its argument matters.

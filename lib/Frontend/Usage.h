@@ -11,6 +11,8 @@ namespace updraft {
 /// Whether the rule mentions `matrix`, so that there are separate rules for matrices and vectors.
 bool mentionsMatrix(const Rule &rule);
 
+bool mentionsMatrix(const Expr &expr);
+
 /// Whether a value depends on the tensor, its class or the step, so that the step must compute it.
 bool dependsOnTensor(const Expr &expr, const ParsedFile &file);
 

@@ -79,6 +79,7 @@ bool updraft::startsItem(TokenKind kind) {
   case TokenKind::Import:
   case TokenKind::Let:
   case TokenKind::Next:
+  case TokenKind::Probe:
   case TokenKind::Repeat:
   case TokenKind::Require:
   case TokenKind::Return:

@@ -185,6 +185,8 @@ llvm::Expected<std::string> Packager::pack() {
           {"targets", request.targets}};
   for (const auto &[name, value] : request.rule.rule.settings)
     info["settings"][name] = value;
+  if (!request.rule.rule.probes.empty())
+    info["probes"] = request.rule.rule.probes;
   if (llvm::Error error = addSources())
     return error;
   info["variants"] = ordered_json::array();

@@ -35,6 +35,8 @@ const std::vector<std::string> &Interpreter::hyperNames() const { return program
 const std::vector<double> &Interpreter::hyperDefaults() const { return program->hyperDefaults; }
 const std::vector<Stream> &Interpreter::streams() const { return program->streams; }
 
+const std::vector<std::string> &Interpreter::probeNames() const { return program->probeNames; }
+
 bool Interpreter::isMatrix() const { return program->isMatrix; }
 
 bool Interpreter::isFor(llvm::ArrayRef<int64_t> dimensions) const {
@@ -122,7 +124,9 @@ std::vector<bool> updraft::reference::stepGroup(const GroupFacts &facts,
 
   std::vector<bool> skipped;
   std::set<std::string> storedOfGroup; // by the first tensor that has the state and is not skipped
-  for (TensorRun &run : runs) {
+  for (auto [tensor, run] : llvm::zip(tensors, runs)) {
+    if (tensor.probes)
+      *tensor.probes = run.probes();
     skipped.push_back(run.isSkipped());
     if (skipped.back())
       continue;

@@ -164,6 +164,8 @@ public:
   std::vector<uint32_t> nextRegisters;    // the parameter's, then one per state
   std::vector<size_t> nextStreams;        // the streams of `nextRegisters`
   std::optional<uint32_t> skipRegister;
+  std::vector<std::string> probeNames;
+  std::vector<uint32_t> probeRegisters;
 
   Precision precision = Precision::Stated;
   bool computesSingle = true;              // values other than scalars are loaded as f32

@@ -234,6 +234,11 @@ llvm::Error Resolver::visit(Operation &op) {
           program.skipRegister = registerOf.lookup(skip);
         return llvm::Error::success();
       })
+      .Case([&](ProbeOp probe) {
+        program.probeNames.push_back(probe.getName().str());
+        program.probeRegisters.push_back(registerOf.lookup(probe.getValue()));
+        return llvm::Error::success();
+      })
       .Case([&](ReduceOp reduce) { return visitReduce(reduce); })
       .Case([&](ProductOp product) {
         Action action;

@@ -318,6 +318,13 @@ bool TensorRun::isSkipped() const {
   return program.skipRegister && registers[*program.skipRegister].bits;
 }
 
+std::vector<double> TensorRun::probes() const {
+  std::vector<double> values;
+  for (uint32_t source : program.probeRegisters)
+    values.push_back(registers[source].real);
+  return values;
+}
+
 /// Stores the next value of a place, rounded as the stream specifies.
 void TensorRun::storeValue(size_t index, int64_t place, double value) {
   const Stream &stream = program.streams[index];

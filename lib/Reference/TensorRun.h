@@ -35,6 +35,9 @@ public:
   /// Whether the step is skipped; valid at the end of the run.
   bool isSkipped() const;
 
+  /// Returns the values of the probes; valid at the end of the run.
+  std::vector<double> probes() const;
+
   /// Stores the next values. States over the group are stored only if they are not yet in
   /// `storedOfGroup`.
   void store(std::set<std::string> &storedOfGroup);

@@ -64,7 +64,8 @@ template <typename Function> void Optimizer::callWithGIL(Function function) {
   function(handle.get());
 }
 
-Optimizer::Optimizer(const Rule &rule, const std::vector<Group> &groups) {
+Optimizer::Optimizer(const Rule &rule, const std::vector<Group> &groups)
+    : probeCount(upd_rule_probe_count(rule.get())) {
   size_t count = 0;
   for (const Group &group : groups)
     count += nb::len(group.params);
@@ -187,6 +188,37 @@ int64_t Optimizer::getStep(size_t param) {
 
 void Optimizer::setStep(size_t param, int64_t step) {
   call([&](upd_optimizer *optimizer) { return upd_optimizer_set_step(optimizer, param, step); });
+}
+
+void Optimizer::setProbeEvery(uint64_t every) {
+  call([&](upd_optimizer *optimizer) { return upd_optimizer_set_probe_every(optimizer, every); });
+}
+
+uint64_t Optimizer::getProbeEvery() {
+  uint64_t every = 0;
+  call([&](upd_optimizer *optimizer) { return upd_optimizer_get_probe_every(optimizer, &every); });
+  return every;
+}
+
+// Takes no lock, so that a step isn't waited for.
+std::tuple<uint64_t, uint64_t, std::vector<Optimizer::ProbeRow>>
+Optimizer::readProbes(uint64_t cursor) const {
+  constexpr size_t rowsPerCall = 256;
+  std::vector<upd_probe_row> rows(rowsPerCall);
+  std::vector<double> values(rowsPerCall * probeCount);
+  std::vector<ProbeRow> result;
+  uint64_t lost = 0;
+  for (size_t count = rowsPerCall; count == rowsPerCall;) {
+    uint64_t missed = 0;
+    check(upd_optimizer_read_probes(handle.get(), &cursor, rows.data(), values.data(), rowsPerCall,
+                                    &count, &missed));
+    lost += missed;
+    for (size_t i = 0; i < count; ++i)
+      result.emplace_back(rows[i].step, rows[i].param,
+                          std::vector<double>(values.begin() + i * probeCount,
+                                              values.begin() + (i + 1) * probeCount));
+  }
+  return {cursor, lost, std::move(result)};
 }
 
 nb::object Optimizer::state(nb::handle self, size_t param, const std::string &name) {
@@ -328,6 +360,9 @@ void updraft::python::bindOptimizer(nb::module_ &module) {
                  "that it was made with; write its states with `save`, and `load` "
                  "them into an optimizer of the copies");
            })
+      .def("set_probe_every", &Optimizer::setProbeEvery, nb::arg("every"))
+      .def("get_probe_every", &Optimizer::getProbeEvery)
+      .def("read_probes", &Optimizer::readProbes, nb::arg("cursor"))
       .def("save", &Optimizer::save, nb::arg("path"))
       .def("load", &Optimizer::load, nb::arg("path"))
       .def_prop_ro("param_count", &Optimizer::paramCount);

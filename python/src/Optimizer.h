@@ -8,8 +8,10 @@
 #include "Rule.h"
 #include "Tensor.h"
 #include "updraft-c/optimizer.h"
+#include "updraft-c/probes.h"
 
 #include <mutex>
+#include <tuple>
 
 namespace updraft::python {
 
@@ -45,6 +47,12 @@ public:
   int64_t getStep(size_t param);
   void setStep(size_t param, int64_t step);
   void bindState(size_t param, const std::string &state, nanobind::handle array);
+  void setProbeEvery(uint64_t every);
+  uint64_t getProbeEvery();
+  /// A parameter's step count and number, and its probes.
+  using ProbeRow = std::tuple<int64_t, uint32_t, std::vector<double>>;
+  /// Returns the next cursor, the number of rows that were lost, and the rows.
+  std::tuple<uint64_t, uint64_t, std::vector<ProbeRow>> readProbes(uint64_t cursor) const;
   void save(const std::string &path);
   void load(const std::string &path);
 
@@ -79,6 +87,7 @@ private:
     void operator()(upd_optimizer *optimizer) const { upd_optimizer_release(optimizer); }
   };
 
+  size_t probeCount;
   std::vector<TensorView> params;
   std::vector<BoundState> boundStates; ///< changed with both the lock and the GIL
   std::mutex lock;

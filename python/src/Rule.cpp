@@ -19,10 +19,11 @@ CompileOptions::CompileOptions(std::optional<std::string> rule,
                                std::vector<std::pair<std::string, std::string>> storage,
                                std::optional<std::string> numerics,
                                std::optional<std::string> cacheDir, upd_tensors tensors,
-                               std::optional<std::string> target, std::optional<Origins> origins)
+                               std::optional<std::string> target, std::optional<Origins> origins,
+                               std::vector<std::string> probes)
     : rule(std::move(rule)), settings(std::move(settings)), storage(std::move(storage)),
       numerics(std::move(numerics)), cacheDir(std::move(cacheDir)), tensors(tensors),
-      target(std::move(target)), origins(std::move(origins)) {}
+      target(std::move(target)), origins(std::move(origins)), probes(std::move(probes)) {}
 
 const upd_compile_options &CompileOptions::get() {
   settingPointers.clear();
@@ -32,7 +33,13 @@ const upd_compile_options &CompileOptions::get() {
   for (const auto &[name, type] : storage)
     storagePointers.push_back({name.c_str(), type.c_str()});
 
+  probePointers.clear();
+  for (const std::string &probe : probes)
+    probePointers.push_back(probe.c_str());
+
   options.struct_size = sizeof(options);
+  options.probes = probePointers.data();
+  options.probe_count = probePointers.size();
   options.rule = rule ? rule->c_str() : nullptr;
   options.settings = settingPointers.data();
   options.setting_count = settingPointers.size();
@@ -174,6 +181,13 @@ nb::dict Rule::states() const {
   return result;
 }
 
+nb::list Rule::probes() const {
+  nb::list result;
+  for (size_t i = 0, count = upd_rule_probe_count(get()); i < count; ++i)
+    result.append(upd_rule_probe_name(get(), i));
+  return result;
+}
+
 const char *Rule::origin() const {
   switch (upd_rule_origin(get())) {
   case UPD_COMPILED:
@@ -211,7 +225,7 @@ void updraft::python::bindRule(nb::module_ &module) {
              std::vector<std::pair<std::string, std::string>> storage,
              std::optional<std::string> numerics, std::optional<std::string> cacheDir, int tensors,
              std::optional<std::string> target, std::vector<std::pair<nb::bytes, nb::bytes>> files,
-             std::vector<Origins::Span> spans) {
+             std::vector<Origins::Span> spans, std::vector<std::string> probes) {
             std::optional<Origins> origins;
             if (!spans.empty())
               origins.emplace().spans = std::move(spans);
@@ -222,12 +236,12 @@ void updraft::python::bindRule(nb::module_ &module) {
                             CompileOptions(std::move(rule), std::move(settings), std::move(storage),
                                            std::move(numerics), std::move(cacheDir),
                                            static_cast<upd_tensors>(tensors), std::move(target),
-                                           std::move(origins)));
+                                           std::move(origins), std::move(probes)));
           },
           nb::arg("source"), nb::arg("filename"), nb::arg("rule").none(), nb::arg("settings"),
           nb::arg("storage"), nb::arg("numerics").none(), nb::arg("cache_dir").none(),
           nb::arg("tensors"), nb::arg("target").none(), nb::arg("origin_files") = nb::list(),
-          nb::arg("origin_spans") = nb::list())
+          nb::arg("origin_spans") = nb::list(), nb::arg("probes") = nb::list())
       .def_prop_ro("name", [](const Rule &rule) { return upd_rule_name(rule.get()); })
       .def_prop_ro("origin", &Rule::origin)
       .def_prop_ro("target", [](const Rule &rule) { return upd_rule_target(rule.get()); })
@@ -246,6 +260,7 @@ void updraft::python::bindRule(nb::module_ &module) {
       .def_prop_ro("states", &Rule::states)
       .def_prop_ro("state_extents", &Rule::stateExtents)
       .def_prop_ro("state_tensors", &Rule::stateTensors)
+      .def_prop_ro("probes", &Rule::probes)
       .def_prop_ro("param_dtype",
                    [](const Rule &rule) { return dtypeName(upd_rule_param_dtype(rule.get())); })
       .def_prop_ro("grad_dtype",

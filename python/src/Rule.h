@@ -32,7 +32,7 @@ public:
                  std::vector<std::pair<std::string, std::string>> storage,
                  std::optional<std::string> numerics, std::optional<std::string> cacheDir,
                  upd_tensors tensors, std::optional<std::string> target,
-                 std::optional<Origins> origins);
+                 std::optional<Origins> origins, std::vector<std::string> probes);
 
   /// Valid until the next call or move.
   const upd_compile_options &get();
@@ -46,9 +46,11 @@ private:
   upd_tensors tensors;
   std::optional<std::string> target;
   std::optional<Origins> origins;
+  std::vector<std::string> probes;
 
   std::vector<upd_setting> settingPointers;
   std::vector<upd_storage> storagePointers;
+  std::vector<const char *> probePointers;
   std::vector<upd_source_file> filePointers;
   std::vector<upd_source_span> spans;
   upd_source_map map{};
@@ -75,6 +77,7 @@ public:
   nanobind::dict stateExtents() const;
   /// Values of upd_tensors.
   nanobind::dict stateTensors() const;
+  nanobind::list probes() const;
   const char *origin() const;
 
 private:

@@ -89,13 +89,13 @@ def test_arguments_that_a_class_does_not_take():
     assert str(caught.value) == (
         "SGD: got an unexpected keyword argument 'momentun'; it takes `params`, `lr`, `momentum`, "
         "`dampening`, `weight_decay`, `nesterov`, `maximize`, `foreach`, `differentiable`, "
-        "`fused`, `storage`, `numerics`, `seed`"
+        "`fused`, `storage`, `numerics`, `seed`, `probes`, `probe_every`"
     )
     with pytest.raises(TypeError) as caught:
         make("Lion", beta1=0.9)
     assert str(caught.value) == (
         "Lion: got an unexpected keyword argument 'beta1'; it takes `params`, `lr`, `betas`, "
-        "`weight_decay`, `maximize`, `storage`, `numerics`, `seed`"
+        "`weight_decay`, `maximize`, `storage`, `numerics`, `seed`, `probes`, `probe_every`"
     )
     with pytest.raises(ValueError, match=r"^Invalid learning rate: -1$"):
         make("SGD", lr=-1)
@@ -322,6 +322,8 @@ def test_signatures_are_those_of_torch(name):
         ("storage", None),
         ("numerics", "torch"),
         ("seed", None),
+        ("probes", ()),
+        ("probe_every", 1),
     ]
 
 

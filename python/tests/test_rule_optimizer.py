@@ -177,7 +177,7 @@ def test_flags_follow_from_hyperparameters(tmp_path):
 def test_classes_of_rules():
     assert str(inspect.signature(updraft.optim.Lion)) == (
         "(params, lr=0.0001, betas=(0.9, 0.99), weight_decay=0.0, *, maximize=False, storage=None, "
-        "numerics='ieee', seed=None)"
+        "numerics='ieee', seed=None, probes=(), probe_every=1)"
     )
     assert "Symbolic Discovery" in updraft.optim.Lion.__doc__
     theirs, ours = parameters(), parameters()
@@ -399,5 +399,5 @@ def test_arguments_of_the_wrong_type():
         updraft.optim.Lion([param], beta1=0.9)
     assert str(caught.value) == (
         "Lion: got an unexpected keyword argument 'beta1'; it takes `params`, `lr`, `betas`, "
-        "`weight_decay`, `maximize`, `storage`, `numerics`, `seed`"
+        "`weight_decay`, `maximize`, `storage`, `numerics`, `seed`, `probes`, `probe_every`"
     )

@@ -96,7 +96,7 @@ PRODUCTS = {
     "transpose": lambda x: lang.transpose(x).T,
 }
 # Functions that control a rule instead of computing a value.
-OTHERS = {"where", "require", "skip_when", "hold_when"}
+OTHERS = {"where", "require", "skip_when", "hold_when", "probe"}
 OURS = {
     name: function
     for name, function in vars(lang).items()

@@ -5,7 +5,7 @@ import errno
 import math
 import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from . import _updraft
@@ -20,6 +20,7 @@ from .errors import (
     NotFoundError,
     UnsupportedError,
 )
+from .probes import Callback, CallbackHandle, ProbeRow, require_callback, require_every
 from .seed import require_seed
 
 
@@ -72,23 +73,28 @@ def _compile_for(
     statics: dict[str, Any],
     hypers: dict[str, Any],
     groups: list[dict[str, Any]],
+    probes: Sequence[str],
 ) -> CompiledRule:
     """Compiles a rule for the given flags and those derived from hyperparameters."""
     storage = _storage_of(groups)
+
+    def compiled(defaults: dict[str, Any]) -> CompiledRule:
+        return rule.compile(defaults=defaults, storage=storage, probes=probes)
+
     given = {name: hypers[name] for name in rule._deciding() if name in hypers}
     deciding = rule._deciding_values(dict(_values(rule, given)))
     if deciding:
         # Values that the rule can't be compiled for raise an error when they are set.
         with contextlib.suppress(CompileError):
-            return rule.compile(defaults=statics | deciding, storage=storage)
+            return compiled(statics | deciding)
     try:
-        return rule.compile(defaults=statics, storage=storage)
+        return compiled(statics)
     except CompileError:
         # A requirement may allow a flag with these values, but not with the defaults.
         known = {name: value for name, value in hypers.items() if name in rule.hypers}
         if statics and known:
             with contextlib.suppress(CompileError):
-                return rule.compile(defaults=statics | dict(_values(rule, known)), storage=storage)
+                return compiled(statics | dict(_values(rule, known)))
         raise
 
 
@@ -204,6 +210,14 @@ def _index_dims(dims: Any, what: str) -> int:
     return count
 
 
+def _numbered(described: list[Any]) -> Iterator[tuple[int, list[str], int]]:
+    """For each group: the number of its first parameter, the names, and how many there are."""
+    first = 0
+    for members, names, _ in described:
+        yield first, names, len(members)
+        first += len(members)
+
+
 class Group(MutableMapping[str, float]):
     """Parameters that share hyperparameters: a mapping from each hyperparameter to its value.
 
@@ -257,6 +271,9 @@ class ArrayOptimizer:
         rule: from `compile` or `compile_file`.
         params: an iterable of arrays, or of groups: `[{"params": [...], "lr": 1e-3}, …]`. A group
             may have "names", with a name per parameter, for `save`.
+        probes: numbers that steps report for each parameter, if `rule` is a definition; see
+            `updraft.compile`. `probe_values` returns them.
+        probe_every: 1 probes each step, 20 every 20th, 0 none.
         **hypers: values for all groups that don't set their own.
 
     Raises:
@@ -280,6 +297,9 @@ class ArrayOptimizer:
         self,
         rule: CompiledRule | RuleDefinition,
         params: Iterable[Any] | Iterable[Mapping[str, Any]],
+        *,
+        probes: Sequence[str] = (),
+        probe_every: int = 1,
         **hypers: Any,
     ) -> None:
         if not isinstance(rule, CompiledRule | RuleDefinition):
@@ -302,7 +322,12 @@ class ArrayOptimizer:
             groups = [{"params": params}]
         if isinstance(rule, RuleDefinition):
             statics = {name: hypers.pop(name) for name in rule.statics if name in hypers}
-            rule = _compile_for(rule, statics, hypers, groups)
+            rule = _compile_for(rule, statics, hypers, groups, probes)
+        elif probes:
+            raise InvalidArgumentError(
+                f"rule `{rule.name}` is compiled, and probes are a part of it; give them to "
+                "`updraft.compile(…, probes=…)`"
+            )
         for name in ("storage", "numerics", "target"):
             if name in hypers and name not in rule.hypers:
                 raise NotFoundError(
@@ -331,6 +356,15 @@ class ArrayOptimizer:
 
         self._optimizer = _updraft.Optimizer(rule._compiled, described)
         self._rule = rule
+        self._names = [
+            str(names[index]) if names else str(first + index)
+            for first, names, count in _numbered(described)
+            for index in range(count)
+        ]
+        self._probes = rule.probes
+        self._probe_cursor = 0
+        self._probe_callbacks: list[Callback] = []
+        self.probe_every = probe_every
         self._groups = tuple(
             Group(self._optimizer, index, rule, members)
             for index, (members, _, _) in enumerate(described)
@@ -377,6 +411,44 @@ class ArrayOptimizer:
                     rows.append((index, indices, found.values, dims))
                     grads[index] = None
         self._optimizer.step(grads, rows)
+        if self._probe_callbacks and (values := self.probe_values()):
+            for callback in list(self._probe_callbacks):
+                callback(values)
+
+    @property
+    def probe_every(self) -> int:
+        """1 probes each step, 20 every 20th, 0 none. It may be changed at any time."""
+        return self._optimizer.get_probe_every()
+
+    @probe_every.setter
+    def probe_every(self, every: int) -> None:
+        self._optimizer.set_probe_every(require_every(every))
+
+    def probe_values(self) -> list[ProbeRow]:
+        """Returns the probes of the steps since the last call, one row for each parameter that had
+        a gradient. Doesn't wait for a step that is running. The optimizer keeps at least 16 steps;
+        older ones are lost.
+
+        >>> import numpy, updraft
+        >>> rule = updraft.load("AdamW")
+        >>> weights = numpy.ones(4, dtype="float32")
+        >>> optimizer = ArrayOptimizer(rule, [weights], probes=["gradient_norm"])
+        >>> optimizer.step([numpy.ones(4, dtype="float32")])
+        >>> optimizer.probe_values()
+        [ProbeRow(step=1, parameter='0', values={'gradient_norm': 2.0})]
+        """
+        self._probe_cursor, _, rows = self._optimizer.read_probes(self._probe_cursor)
+        return [
+            ProbeRow(step, self._names[param], dict(zip(self._probes, values, strict=True)))
+            for step, param, values in rows
+        ]
+
+    def register_probe_callback(self, callback: Callback) -> CallbackHandle:
+        """Calls a function with the rows of each probed step, after the step. `probe_values` then
+        returns nothing. The handle has `remove()`. See `updraft.probes` for writers.
+        """
+        self._probe_callbacks.append(require_callback(callback))
+        return CallbackHandle(self._probe_callbacks, callback)
 
     def step_rows(self, indices: Any, values: Any, param: int = 0) -> None:
         """Applies one step to some rows of one parameter, with the gradients `values`.

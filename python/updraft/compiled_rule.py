@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _updraft, dtypes
@@ -121,6 +121,13 @@ class CompiledRule:
         ]
 
     @property
+    def probes(self) -> list[str]:
+        """The names of the numbers that steps report for each parameter: those of the rule, then
+        those that it was compiled with.
+        """
+        return self._compiled.probes
+
+    @property
     def param_dtype(self) -> str:
         """The storage type of parameters: "f32", "f64", "bf16" or "f16"."""
         return self._compiled.param_dtype
@@ -231,6 +238,16 @@ def _list_of(text: str) -> list[Any]:
     return [tuple(float(part) for part in each.split(",")) for each in tuples]
 
 
+def require_probes(probes: Sequence[str]) -> list[str]:
+    """Returns probes as a list of texts."""
+    if isinstance(probes, str | bytes):
+        raise TypeError(f"`probes` is {type(probes)}; give a list, `[probe]`")
+    result = list(probes)
+    for probe in result:
+        require_text(probe, "probe")
+    return result
+
+
 # The values of upd_tensors.
 TENSORS = {"all": 0, "vectors": 1, "matrices": 2}
 
@@ -247,6 +264,7 @@ def compile_source(
     tensors: str,
     target: str | None,
     origins: Origins = ([], []),
+    probes: Sequence[str] = (),
 ) -> CompiledRule:
     """Compiles a text. `origins` are the files and spans that it was generated from."""
     for what, given in (("rule", rule), ("numerics mode", numerics), ("target", target)):
@@ -273,6 +291,7 @@ def compile_source(
             TENSORS[tensors],
             target,
             *origins,
+            require_probes(probes),
         ),
         source,
     )

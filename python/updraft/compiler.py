@@ -1,7 +1,7 @@
 """Compiles rules from text, files and Python functions."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .compiled_rule import CompiledRule, compile_source, path_text, read_source
@@ -20,6 +20,7 @@ def compile(
     cache_dir: str | os.PathLike[str] | None = None,
     tensors: str = "all",
     target: str | None = None,
+    probes: Sequence[str] = (),
 ) -> CompiledRule:
     """Compiles a rule, for this machine's CPU or a GPU, or takes it from the cache.
 
@@ -44,6 +45,9 @@ def compile(
             that one is compiled, with its states, which takes less time.
         target: the target of steps: None for this machine's CPU, "cuda" or "cuda:1" for a GPU of
             this machine, "emulator", or a GPU target as in `updraftc --target`.
+        probes: numbers that steps report for each parameter, beside the rule's own probes:
+            "ratio = norm(new_param - param) / norm(param)", or the name of a function whose
+            parameters have names of the rule's values, such as "update_ratio".
 
     Raises:
         CompileError: the text has an error, shown in the message, or doesn't have this rule.
@@ -67,6 +71,7 @@ def compile(
                 cache_dir=cache_dir,
                 tensors=tensors,
                 target=target,
+                probes=probes,
             )
         raise TypeError(
             f"the source is {type(source)}; give the text of a rule, or a path to `compile_file`"
@@ -83,6 +88,7 @@ def compile(
         cache_dir=cache_dir,
         tensors=tensors,
         target=target,
+        probes=probes,
     )
 
 
@@ -96,6 +102,7 @@ def compile_file(
     cache_dir: str | os.PathLike[str] | None = None,
     tensors: str = "all",
     target: str | None = None,
+    probes: Sequence[str] = (),
 ) -> CompiledRule:
     """Compiles a rule of a file; see `compile`.
 
@@ -114,4 +121,5 @@ def compile_file(
         cache_dir=cache_dir,
         tensors=tensors,
         target=target,
+        probes=probes,
     )

@@ -2,7 +2,7 @@
 
 import abc
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .arguments import require_dict
@@ -105,6 +105,7 @@ class RuleDefinition(abc.ABC):
         cache_dir: str | os.PathLike[str] | None = None,
         tensors: str = "all",
         target: str | None = None,
+        probes: Sequence[str] = (),
     ) -> CompiledRule:
         """Compiles the rule, or takes it from the cache.
 
@@ -121,6 +122,7 @@ class RuleDefinition(abc.ABC):
             cache_dir=cache_dir,
             tensors=tensors,
             target=target,
+            probes=probes,
             origins=source.origins(),
         )
 

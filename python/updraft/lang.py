@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, overload
 
 from .tracing import values
 from .tracing.messages import error
+from .tracing.names import check_name
 from .tracing.places import here
 from .tracing.signature import Static as Static
 from .tracing.trace import Condition, current
@@ -169,6 +170,19 @@ def skip_when(condition: Value | bool) -> None:
 def hold_when(condition: Value | bool) -> None:
     """In a transform before the rule, skips the later stages if the condition holds."""
     _when("hold_when", "hold", condition)
+
+
+def probe(name: str, value: Operand) -> None:
+    """Reports a number of the parameter in each probed step, such as
+    `lang.probe("ratio", lang.norm(new - param) / lang.norm(param))`.
+
+    The value must be a single one for the parameter. The optimizer's `probe_values` returns it.
+    """
+    trace = current("probe")
+    check_name(name, "a probe", here())
+    if name in trace.body.probes:
+        raise error(f"the probe `{name}` is given twice; choose another name", here())
+    trace.body.probes[name] = (operand(value, f"the probe `{name}`"), here())
 
 
 # Arithmetic.
@@ -366,6 +380,69 @@ def global_norm(x: Operand) -> Value:
 def group_size() -> Value:
     """The number of elements of the parameter group."""
     return _call("group_size")
+
+
+# Standard probes.
+
+
+def update_ratio(param: Operand, new_param: Operand) -> Value:
+    """The norm of the change of the parameter, divided by the norm of the parameter."""
+    return _call("update_ratio", param, new_param)
+
+
+def update_norm(param: Operand, new_param: Operand) -> Value:
+    """The Euclidean norm of the change of the parameter."""
+    return _call("update_norm", param, new_param)
+
+
+def largest_update(param: Operand, new_param: Operand) -> Value:
+    """The largest magnitude of the change of the parameter."""
+    return _call("largest_update", param, new_param)
+
+
+def gradient_norm(grad: Operand) -> Value:
+    """The Euclidean norm of the gradient."""
+    return _call("gradient_norm", grad)
+
+
+def gradient_mean(grad: Operand) -> Value:
+    """The mean of the gradient."""
+    return _call("gradient_mean", grad)
+
+
+def largest_gradient(grad: Operand) -> Value:
+    """The largest magnitude of the gradient."""
+    return _call("largest_gradient", grad)
+
+
+def parameter_norm(new_param: Operand) -> Value:
+    """The Euclidean norm of the new parameter."""
+    return _call("parameter_norm", new_param)
+
+
+def largest_parameter(new_param: Operand) -> Value:
+    """The largest magnitude of the new parameter."""
+    return _call("largest_parameter", new_param)
+
+
+def non_finite(grad: Operand) -> Value:
+    """How many elements of the gradient are infinite or NaN."""
+    return _call("non_finite", grad)
+
+
+def non_finite_parameters(new_param: Operand) -> Value:
+    """How many elements of the new parameter are infinite or NaN."""
+    return _call("non_finite_parameters", new_param)
+
+
+def zero_gradients(grad: Operand) -> Value:
+    """How many elements of the gradient are 0."""
+    return _call("zero_gradients", grad)
+
+
+def alignment(param: Operand, grad: Operand, new_param: Operand) -> Value:
+    """The cosine of the angle between the gradient and the step against it."""
+    return _call("alignment", param, grad, new_param)
 
 
 # Functions of matrices, for parameters for which `matrix` is true.

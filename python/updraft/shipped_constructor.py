@@ -46,7 +46,13 @@ def choices(numerics: str) -> list[inspect.Parameter]:
     Args:
         numerics: the default.
     """
-    defaults = {"storage": None, "numerics": numerics, "seed": None}
+    defaults = {
+        "storage": None,
+        "numerics": numerics,
+        "seed": None,
+        "probes": (),
+        "probe_every": 1,
+    }
     return [inspect.Parameter(name, _NAMED, default=value) for name, value in defaults.items()]
 
 

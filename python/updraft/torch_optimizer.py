@@ -1,7 +1,7 @@
 """Creates optimizers of torch, and imports torch only then."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .definition import RuleDefinition
@@ -20,6 +20,8 @@ def optimizer(
     storage: Mapping[str, Any] | None = None,
     numerics: str | None = None,
     seed: int | None = None,
+    probes: Sequence[str] = (),
+    probe_every: int = 1,
     **options: Any,
 ) -> "RuleOptimizer | TorchClass":
     """Creates a `torch.optim.Optimizer` from a rule.
@@ -37,6 +39,10 @@ def optimizer(
             that `torch.optim` also has, else "ieee".
         seed: the seed of random numbers, from 0 to 2^64 - 1. The default is 0. It is an entry of
             `param_groups`.
+        probes: numbers that steps report for each parameter: "update_ratio", or
+            "ratio = norm(new_param - param) / norm(param)"; see `updraft.compile`. The optimizer's
+            `probe_values()` returns them.
+        probe_every: 1 probes each step, 20 every 20th, 0 none.
         **options: hyperparameters and static flags, which groups may override. They are entries of
             `param_groups`. Hyperparameters may be changed there at any time.
 
@@ -64,8 +70,21 @@ def optimizer(
         from .shipped_constructor import bound
 
         kind: Any = getattr(optim, require_name(rule))
-        options |= {"storage": storage, "seed": seed}
+        options |= {
+            "storage": storage,
+            "seed": seed,
+            "probes": probes,
+            "probe_every": probe_every,
+        }
         return kind(**bound(kind.__name__, inspect.signature(kind), params, **options))  # type: ignore[no-any-return]
     from .optim.rule_optimizer import RuleOptimizer
 
-    return RuleOptimizer(definition_of(rule), params, storage=storage, seed=seed, **options)
+    return RuleOptimizer(
+        definition_of(rule),
+        params,
+        storage=storage,
+        seed=seed,
+        probes=probes,
+        probe_every=probe_every,
+        **options,
+    )

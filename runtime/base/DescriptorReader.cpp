@@ -230,9 +230,11 @@ PlanInterface DescriptorReader::plan(const upd_plan_record &record) {
   plan.prefix = text(record.prefix);
   plan.rowScalars = record.row_scalars;
   const uint32_t flags =
-      value(record.flags, UPD_PLAN_RANDOM | UPD_PLAN_SKIPS | AllMatrices, "flags of a plan");
+      value(record.flags, UPD_PLAN_RANDOM | UPD_PLAN_SKIPS | UPD_PLAN_PROBED | AllMatrices,
+            "flags of a plan");
   plan.usesRandom = (flags & UPD_PLAN_RANDOM) != 0;
   plan.skips = (flags & UPD_PLAN_SKIPS) != 0;
+  plan.isProbed = (flags & UPD_PLAN_PROBED) != 0;
   if ((flags & AllMatrices) != 0)
     plan.shapes = flags & AllMatrices;
   plan.chosen = std::bit_cast<double>(uint64_t(record.chosen[1]) << 32 | record.chosen[0]);
@@ -283,6 +285,11 @@ RuleInterface DescriptorReader::read() {
   each<upd_derived_record>(UPD_SECTION_DERIVED, [&](const upd_derived_record &record) {
     result.derived.push_back(
         {text(record.flag), indices(record.hypers, "`hypers` of a derived flag"), record.message});
+  });
+  each<upd_probe_record>(UPD_SECTION_PROBE, [&](const upd_probe_record &record) {
+    if (record.flags != 0)
+      fail(fmt::format("unknown flags {:#x} of a probe", record.flags));
+    result.probes.push_back({text(record.name)});
   });
   each<upd_plan_record>(UPD_SECTION_PLAN, [&](const upd_plan_record &record) {
     result.plans.push_back(plan(record));

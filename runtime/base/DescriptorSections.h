@@ -14,11 +14,12 @@
 namespace updraft::runtime {
 
 /// The number of kinds of sections that this version knows.
-inline constexpr size_t sectionKinds = UPD_SECTION_REDUCTION + 1;
+inline constexpr size_t sectionKinds = UPD_SECTION_PROBE + 1;
 
-/// The sizes of the records of each kind in version 1.0 of the format. No record is shorter.
-inline constexpr std::array<uint32_t, sectionKinds> leastRecordBytes = {1, 4,  44, 16, 24, 24,
-                                                                        8, 20, 44, 16, 48, 12};
+/// The sizes of the records of each kind in the first version of the format that has them. No
+/// record is shorter.
+inline constexpr std::array<uint32_t, sectionKinds> leastRecordBytes = {1,  4,  44, 16, 24, 24, 8,
+                                                                        20, 44, 16, 48, 12, 12};
 
 /// Access within bounds to the sections of a descriptor (updraft-c/descriptor.h) that may be
 /// damaged. A missing section has no records. The bytes must outlive it.

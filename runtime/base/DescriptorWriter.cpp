@@ -86,6 +86,8 @@ void DescriptorWriter::addRule() {
   for (const DerivedInterface &derived : rule.derived)
     add(UPD_SECTION_DERIVED,
         upd_derived_record{text(derived.flag), indices(derived.hypers), derived.message});
+  for (const ProbeInterface &probe : rule.probes)
+    add(UPD_SECTION_PROBE, upd_probe_record{text(probe.name), 0});
 }
 
 void DescriptorWriter::addPlan(const PlanInterface &plan) {
@@ -93,6 +95,7 @@ void DescriptorWriter::addPlan(const PlanInterface &plan) {
   record.prefix = text(plan.prefix);
   record.tensors = static_cast<upd_tensors>(plan.tensors);
   record.flags = (plan.usesRandom ? UPD_PLAN_RANDOM : 0) | (plan.skips ? UPD_PLAN_SKIPS : 0) |
+                 (plan.isProbed ? UPD_PLAN_PROBED : 0) |
                  (plan.shapes == AllMatrices ? 0 : plan.shapes);
   record.row_scalars = plan.rowScalars;
   const auto chosen = std::bit_cast<uint64_t>(plan.chosen);

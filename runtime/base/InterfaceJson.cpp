@@ -190,6 +190,7 @@ ordered_json jsonOf(const RuleInterface &rule, const PlanInterface &plan) {
       .add("row_scalars", plan.rowScalars)
       .add("random", plan.usesRandom)
       .addFlag(plan.skips, "skips")
+      .addFlag(plan.isProbed, "probed")
       .add("prologues", plan.prologues)
       .add("streams",
            arrayOf(plan.streams, [&](const auto &each) { return jsonOf(rule, each, plan); }))
@@ -218,6 +219,8 @@ std::string RuleInterface::json() const {
       .add("messages", arrayOf(messages, [](const auto &each) { return each; }));
   if (!derived.empty())
     object.add("derived", arrayOf(derived, [&](const auto &each) { return jsonOf(*this, each); }));
+  if (!probes.empty())
+    object.add("probes", arrayOf(probes, [](const auto &each) { return each.name; }));
   object.add("plans", arrayOf(plans, [&](const auto &each) { return jsonOf(*this, each); }));
   return object.take().dump(-1, ' ', /*ensure_ascii=*/false,
                             ordered_json::error_handler_t::replace);

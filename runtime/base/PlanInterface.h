@@ -175,7 +175,8 @@ struct PlanInterface {
   std::string prefix;            // prefix of the names of the functions
   uint32_t rowScalars = 1;       // in the compute type, including the skip flag
   bool usesRandom = false;
-  bool skips = false; // the skip flag may be set
+  bool skips = false;    // the skip flag may be set
+  bool isProbed = false; // its prologues compute the rule's probes
   uint32_t prologues = 0;
   std::vector<StreamInterface> streams; // the last are temporaries
   uint32_t firstTemporary = 0;          // its stream, or the number of streams

@@ -8,11 +8,12 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <set>
+#include <span>
 
 using namespace updraft::runtime;
 
 /// Whether all tensors, or all of one class, have exactly one plan.
-static bool hasPlanPerTensor(const std::vector<PlanInterface> &plans) {
+static bool hasPlanPerTensor(std::span<const PlanInterface> plans) {
   size_t any = 0, vectors = 0;
   uint32_t shapes = 0;
   for (const PlanInterface &plan : plans) {
@@ -79,6 +80,35 @@ static std::string problemOfScalars(const RuleInterface &rule) {
   return {};
 }
 
+/// Whether the plans can take part in the same step.
+static bool haveSameGroupReductions(std::span<const PlanInterface> plans) {
+  return plans.size() != 2 || plans[0].groupReductions() == plans[1].groupReductions();
+}
+
+/// Checks that each tensor has a plan, and if there are probes, one for probed steps.
+static std::string problemOfPlans(const RuleInterface &rule) {
+  if (rule.plans.empty())
+    return "there is no plan";
+  const size_t unprobed = rule.unprobedPlans();
+  if (!rule.probes.empty() && rule.plans.size() % 2 != 0)
+    return "the rule has probes, but not a plan for probed steps beside each other plan";
+  for (size_t i = 0; i < rule.plans.size(); ++i) {
+    const PlanInterface &plan = rule.plans[i];
+    if (plan.isProbed != (i >= unprobed))
+      return fmt::format("plan {} is for {} steps, in the place of one for the others", i,
+                         plan.isProbed ? "probed" : "unprobed");
+    if (!plan.isProbed)
+      continue;
+    const PlanInterface &other = rule.plans[i - unprobed];
+    if (plan.tensors != other.tensors || plan.shapes != other.shapes ||
+        plan.scalarStates != other.scalarStates)
+      return fmt::format("plan {} is for other tensors or states than plan {}", i, i - unprobed);
+  }
+  if (!hasPlanPerTensor(std::span(rule.plans).first(unprobed)))
+    return "there is not exactly one plan for each tensor";
+  return {};
+}
+
 bool RuleInterface::multiplies() const {
   return std::any_of(plans.begin(), plans.end(),
                      [](const PlanInterface &plan) { return !plan.products.empty(); });
@@ -104,15 +134,15 @@ std::string updraft::runtime::problemOf(const RuleInterface &rule) {
     return problem;
   if (std::string problem = problemOfNames("state", rule.states); !problem.empty())
     return problem;
+  if (std::string problem = problemOfNames("probe", rule.probes); !problem.empty())
+    return problem;
   if (std::string problem = problemOfScalars(rule); !problem.empty())
     return problem;
   for (const StateInterface &state : rule.states)
     if (std::string problem = ::problemOf(state); !problem.empty())
       return problem;
-  if (rule.plans.empty())
-    return "there is no plan";
-  if (!hasPlanPerTensor(rule.plans))
-    return "there is not exactly one plan for each tensor";
+  if (std::string problem = problemOfPlans(rule); !problem.empty())
+    return problem;
   for (const StateInterface &state : rule.states)
     if (std::none_of(rule.plans.begin(), rule.plans.end(),
                      [&](const PlanInterface &plan) { return state.isOf(plan.tensors); }))
@@ -127,7 +157,10 @@ std::string updraft::runtime::problemOf(const RuleInterface &rule) {
   for (const PlanInterface &plan : rule.plans)
     if (std::string problem = problemOf(rule, plan); !problem.empty())
       return problem;
-  if (rule.plans.size() == 2 && rule.plans[0].groupReductions() != rule.plans[1].groupReductions())
+  const std::span<const PlanInterface> plans(rule.plans);
+  const size_t unprobed = rule.unprobedPlans();
+  if (!haveSameGroupReductions(plans.first(unprobed)) ||
+      !haveSameGroupReductions(plans.subspan(unprobed)))
     return "the plans have different reductions over the group";
   return {};
 }

@@ -31,6 +31,10 @@ struct StateInterface {
   bool isOf(TensorClass plan) const { return tensors == TensorClass::Any || tensors == plan; }
 };
 
+struct ProbeInterface {
+  std::string name;
+};
+
 /// As upd_derived_record.
 struct DerivedInterface {
   std::string flag;
@@ -50,8 +54,16 @@ struct RuleInterface {
   std::vector<StateInterface> states;
   Extent dependsOn = Extent::Element; // an update depends on this unit: Element, Tensor or Group
   std::vector<std::string> messages;  // of requirements, in the order of results of `validate`
-  std::vector<PlanInterface> plans;   // one for all tensors, or one for each class
+  /// One for all tensors, or one for each class. If there are probes, as many plans for probed
+  /// steps follow, in the same order.
+  std::vector<PlanInterface> plans;
   std::vector<DerivedInterface> derived;
+  std::vector<ProbeInterface> probes;
+
+  /// The number of plans for steps that aren't probed.
+  size_t unprobedPlans() const { return probes.empty() ? plans.size() : plans.size() / 2; }
+  /// The number of a plan for probed steps, given that of the one for other steps.
+  size_t probedPlanOf(size_t plan) const { return plan + unprobedPlans(); }
 
   /// Whether one of the plans uses rows.
   bool usesRows() const;

@@ -120,6 +120,15 @@ upd_tensors upd_rule_state_tensors(const upd_rule *rule, size_t index) {
              : UPD_ALL_TENSORS;
 }
 
+size_t upd_rule_probe_count(const upd_rule *rule) {
+  return rule ? rule->kernels->interface.probes.size() : 0;
+}
+
+const char *upd_rule_probe_name(const upd_rule *rule, size_t index) {
+  return index < upd_rule_probe_count(rule) ? rule->kernels->interface.probes[index].name.c_str()
+                                            : nullptr;
+}
+
 upd_status upd_rule_check_hypers(const upd_rule *rule, const upd_hyper *hypers,
                                  size_t hyper_count) {
   return capi::report([&] {

@@ -144,14 +144,14 @@ Status CpuOptimizer::checkPlanSteps() const {
 // The step
 //===----------------------------------------------------------------------------------------===//
 
-void CpuOptimizer::buildPlan(const std::vector<int64_t> &besideSizes) {
+void CpuOptimizer::buildPlan(const std::vector<int64_t> &besideSizes, bool isProbed) {
   foldSteps();
-  plan.clear(params.size(), groupCount(), besideSizes);
+  plan.clear(params.size(), groupCount(), besideSizes, isProbed);
   planLargest = 0;
   for (size_t i = 0; i < params.size(); ++i) {
     if (!gradOf(i))
       continue;
-    plan.add(static_cast<uint32_t>(i), params[i].plan, params[i].shape,
+    plan.add(static_cast<uint32_t>(i), planOf(i, isProbed), params[i].shape,
              {params[i].group, isFirst(i), steps[i]});
     planLargest = std::max(planLargest, steps[i]);
   }
@@ -182,8 +182,9 @@ Status CpuOptimizer::preparePlan(const StepGradients &gradients,
   bool samePlan;
   if (Status status = checkGradients(gradients, samePlan); !status.ok())
     return status;
-  if (!samePlan || plan.besideSizes() != besideSizes)
-    buildPlan(besideSizes);
+  const bool isProbed = gradients.rowCount == 0 && isNextProbed();
+  if (!samePlan || plan.besideSizes() != besideSizes || plan.isProbed() != isProbed)
+    buildPlan(besideSizes, isProbed);
   plan.discard();
   if (Status status = checkPlanSteps(); !status.ok())
     return status;
@@ -194,9 +195,20 @@ Status CpuOptimizer::preparePlan(const StepGradients &gradients,
     if (Status status = createStates(); !status.ok())
       return status;
   for (uint32_t i : movedGrads())
-    plan.runs()[params[i].plan].setStream(plan.positionOf(i), StreamIndex::Grad, gradOf(i));
+    plan.runs()[planOf(i, isProbed)].setStream(plan.positionOf(i), StreamIndex::Grad, gradOf(i));
   acceptGradients();
   return {};
+}
+
+/// Called after the plan has run.
+void CpuOptimizer::recordProbes() const {
+  for (uint32_t i = 0; i < params.size(); ++i) {
+    if (!plan.contains(i))
+      continue;
+    const PlanRun &run = plan.runs()[planOf(i, /*isProbed=*/true)];
+    const uint32_t row = run.tensors()[plan.positionOf(i)].row;
+    probes->add({run.rows()[row].steps + 1, i}, run.rows().probes(row));
+  }
 }
 
 /// Called after the plan has run.
@@ -253,8 +265,11 @@ Status CpuOptimizer::apply(const upd_step_observer *observer) {
   if (hasPlan && !isSkipped) {
     plan.accept();
     plan.run(stepHypers(), pool, freshStates, observer);
+    if (plan.isProbed())
+      recordProbes();
     countPlanStep();
   }
+  appliedSteps += hasPlan;
   for (RowsRun &run : rowsRuns)
     if (!isSkipped && !run.isSkipped()) {
       run.run(pool);

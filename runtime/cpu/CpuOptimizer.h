@@ -43,7 +43,8 @@ private:
   /// The hyperparameters of the prepared step.
   const GroupHypers &stepHypers() const { return hyperSources.empty() ? hypers : hypersRead; }
   Status preparePlan(const StepGradients &gradients, const std::vector<int64_t> &besideSizes);
-  void buildPlan(const std::vector<int64_t> &besideSizes);
+  void buildPlan(const std::vector<int64_t> &besideSizes, bool isProbed);
+  void recordProbes() const;
   void countPlanStep();
   template <typename Body> void forNewStates(Body body);
   template <typename Body> void forNewGroupStates(Body body);

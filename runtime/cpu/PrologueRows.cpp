@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 
 using namespace updraft::runtime;
@@ -19,8 +20,9 @@ void PrologueRows::FreeMemory::operator()(void *memory) const { std::free(memory
 
 PrologueRows::PrologueRows(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
     : kernels(std::move(kernelsToUse)), plan(kernels->interface.plans[planIndex]),
-      functions(kernels->plans[planIndex]), scalarCount(plan.scalarStates.size()), reducedCount(0),
-      isSingle(kernels->interface.compute == UPD_F32), perTensor(false) {
+      functions(kernels->plans[planIndex]), scalarCount(plan.scalarStates.size()),
+      nextCount(scalarCount + (plan.isProbed ? kernels->interface.probes.size() : 0)),
+      reducedCount(0), isSingle(kernels->interface.compute == UPD_F32), perTensor(false) {
   Difference difference = Difference::None;
   for (const StageInterface &stage : plan.sequence) {
     perTensor |= stage.byTensor;
@@ -104,7 +106,7 @@ void PrologueRows::finish(const std::vector<int64_t> &groupSizes) {
       std::count_if(keys.begin(), keys.end(), [](const Key &key) { return key.first; }));
   scalarMemory.assign(keys.size() * scalarCount, nullptr);
   scalars.resize(keys.size() * scalarCount);
-  nextScalars.resize(keys.size() * scalarCount);
+  nextScalars.resize(keys.size() * nextCount);
   reduced.assign(keys.size() * reducedCount, 0);
   if (keys.size() > capacity) {
     memory.reset(static_cast<char *>(std::aligned_alloc(rowAlignment, keys.size() * rowBytes)));
@@ -127,15 +129,18 @@ bool PrologueRows::lacksScalars() const {
 
 void PrologueRows::start(const InitialValues &initial) {
   std::fill(skipped.begin(), skipped.end(), 0);
-  for (size_t row = 0; row < keys.size() && scalarCount != 0; ++row)
+  for (size_t row = 0; row < keys.size() && nextCount != 0; ++row) {
+    for (size_t i = scalarCount; i < nextCount; ++i)
+      nextScalars[row * nextCount + i] = std::numeric_limits<double>::quiet_NaN();
     for (size_t i = 0; i < scalarCount; ++i) {
       const StateInterface &state = kernels->interface.states[plan.scalarStates[i]];
       const void *data = scalarMemory[row * scalarCount + i];
       double &value = scalars[row * scalarCount + i];
       value = data ? loadExact(state.dtype, data)
                    : initial.value(keys[row].group, plan.scalarStates[i]);
-      nextScalars[row * scalarCount + i] = value;
+      nextScalars[row * nextCount + i] = value;
     }
+  }
 }
 
 void PrologueRows::evaluate(upd_prologue_function prologue, const GroupHypers &hypers, size_t row) {
@@ -146,15 +151,17 @@ void PrologueRows::evaluate(upd_prologue_function prologue, const GroupHypers &h
   prologue(hypers.of(key.group), own, reducedCount ? reduced.data() + row * reducedCount : nullptr,
            scalarCount ? scalars.data() + row * scalarCount : nullptr,
            memory.get() + row * rowBytes,
-           scalarCount ? nextScalars.data() + row * scalarCount : nullptr);
+           nextCount ? nextScalars.data() + row * nextCount : nullptr);
 }
 
-/// Copies the results of prologues by step, including scalar states over groups.
+/// Copies the results of prologues by step, including scalar states over groups and probes.
 void PrologueRows::copy(size_t from, size_t to) {
   std::memcpy(memory.get() + to * rowBytes, memory.get() + from * rowBytes, rowBytes);
   for (size_t i = 0; i < scalarCount; ++i)
     if (kernels->interface.states[plan.scalarStates[i]].over == Extent::Group)
-      nextScalars[to * scalarCount + i] = nextScalars[from * scalarCount + i];
+      nextScalars[to * nextCount + i] = nextScalars[from * nextCount + i];
+  for (size_t i = scalarCount; i < nextCount; ++i)
+    nextScalars[to * nextCount + i] = nextScalars[from * nextCount + i];
 }
 
 static bool isSkipFlagSet(const char *row, upd_dtype compute) {
@@ -183,9 +190,8 @@ void PrologueRows::evaluate(size_t stageIndex, size_t begin, size_t end, const G
 }
 
 void PrologueRows::commitScalar(uint32_t row, size_t scalar) const {
-  const size_t index = row * scalarCount + scalar;
-  storeRounded(kernels->interface.states[plan.scalarStates[scalar]].dtype, nextScalars[index],
-               scalarMemory[index]);
+  storeRounded(kernels->interface.states[plan.scalarStates[scalar]].dtype,
+               nextScalars[row * nextCount + scalar], scalarMemory[row * scalarCount + scalar]);
 }
 
 void PrologueRows::commitScalars() const {

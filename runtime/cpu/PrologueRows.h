@@ -11,6 +11,7 @@
 #include "updraft-c/optimizer.h"
 
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace updraft::runtime {
@@ -66,6 +67,11 @@ public:
     return scalarMemory[row * scalarCount + scalar];
   }
   bool lacksScalars() const;
+  /// The rule's probes of a row, in order. NaN: not computed, because the row is skipped. Empty for
+  /// a plan that isn't for probed steps.
+  std::span<const double> probes(uint32_t row) const {
+    return {nextScalars.data() + row * nextCount + scalarCount, nextCount - scalarCount};
+  }
 
   /// Reads the scalar states, or initial values for missing ones. Clears all skip flags.
   void start(const InitialValues &initial);
@@ -108,6 +114,7 @@ private:
   const PlanInterface &plan;
   const PlanFunctions &functions;
   size_t scalarCount;
+  size_t nextCount; // scalarCount and, if the plan is for probed steps, one for each probe
   size_t reducedCount;
   size_t rowBytes;
   bool isSingle; // values of a row are f32, else f64
@@ -124,10 +131,10 @@ private:
   std::vector<char> skipped;
   size_t firstRows = 0;
 
-  std::vector<void *> scalarMemory; // scalarCount for each row, like the next two
+  std::vector<void *> scalarMemory; // scalarCount for each row, like the next
   std::vector<double> scalars;
-  std::vector<double> nextScalars;
-  std::vector<double> reduced; // reducedCount for each row
+  std::vector<double> nextScalars; // nextCount for each row
+  std::vector<double> reduced;     // reducedCount for each row
 };
 
 } // namespace updraft::runtime

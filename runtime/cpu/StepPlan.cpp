@@ -12,15 +12,17 @@ StepPlan::StepPlan(std::shared_ptr<const Kernels> kernelsToUse) : kernels(std::m
   const RuleInterface &interface = kernels->interface;
   for (size_t i = 0; i < interface.plans.size(); ++i)
     planRuns.emplace_back(kernels, i);
-  groupReductions = interface.plans[0].groupReductions();
   hasGroupStates =
       std::any_of(interface.states.begin(), interface.states.end(),
                   [](const StateInterface &state) { return state.over == Extent::Group; });
 }
 
-void StepPlan::clear(size_t paramCount, size_t groupCount,
-                     const std::vector<int64_t> &besideSizes) {
+void StepPlan::clear(size_t paramCount, size_t groupCount, const std::vector<int64_t> &besideSizes,
+                     bool ofProbes) {
   clearPositions(paramCount);
+  probed = ofProbes;
+  const RuleInterface &interface = kernels->interface;
+  groupReductions = interface.plans[probed ? interface.probedPlanOf(0) : 0].groupReductions();
   for (PlanRun &run : planRuns)
     run.clear();
   beside = besideSizes;

@@ -24,14 +24,16 @@ public:
 
   /// Removes all parameters, and sets the numbers of parameters and groups. `besideSizes` has, for
   /// each group, the elements of parameters that take part in the step but not in the plan. Empty:
-  /// none.
-  void clear(size_t paramCount, size_t groupCount, const std::vector<int64_t> &besideSizes);
+  /// none. `probed`: the plans for probed steps run.
+  void clear(size_t paramCount, size_t groupCount, const std::vector<int64_t> &besideSizes,
+             bool probed);
   /// Appends a parameter to the list of a plan, in ascending order. Its stream pointers are null
   /// until set.
   void add(uint32_t param, size_t plan, const TensorShape &shape, const PrologueRows::Key &key);
   /// `numbers` are the parameters' numbers in random numbers. Empty: their indices.
   void finish(uint64_t seed, const std::vector<uint64_t> &numbers);
 
+  bool isProbed() const { return probed; }
   const std::vector<int64_t> &besideSizes() const { return beside; }
   /// One for each plan of the rule.
   std::deque<PlanRun> &runs() { return planRuns; }
@@ -66,6 +68,7 @@ private:
   std::vector<int64_t> groupSizes; // elements that take part
   std::vector<int64_t> beside;     // those that aren't in the plan
   InitialValues initial;
+  bool probed = false;
 
   // For rules with reductions or states over groups.
   std::vector<ReductionInterface::Kind> groupReductions;

@@ -5,6 +5,7 @@
 #include "updraft-c/gpu_kernel.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fmt/format.h>
 #include <limits>
 
@@ -184,6 +185,24 @@ void CudaDevice::release(void *memory) noexcept {
     return;
   Scope scope(*this);
   (void)driver.memFree(addressOf(memory));
+}
+
+Status CudaDevice::allocateShared(size_t bytes, std::shared_ptr<void> &memory) {
+  Scope scope(*this);
+  if (Status status = scope.status(); !status.ok())
+    return status;
+  void *allocated = nullptr;
+  // With unified addresses, such memory has the same address on the device.
+  Status status = driver.check(driver.hostAlloc(&allocated, bytes, hostMemoryPortable),
+                               fmt::format("cannot share {} bytes with {}", bytes, target.name));
+  if (!status.ok())
+    return status;
+  std::memset(allocated, 0, bytes);
+  memory.reset(allocated, [device = shared_from_this()](void *shared) {
+    Scope scope(*device);
+    (void)device->driver.hostFree(shared);
+  });
+  return {};
 }
 
 Status CudaDevice::checkNotCaptured(Queue *stream, const std::string &what,

@@ -40,6 +40,7 @@ public:
 
   runtime::Status allocate(size_t bytes, void **memory) override;
   void release(void *memory) noexcept override;
+  runtime::Status allocateShared(size_t bytes, std::shared_ptr<void> &memory) override;
   runtime::Status zero(void *memory, size_t bytes, gpu::Stream stream) override;
   runtime::Status write(void *memory, const void *from, size_t bytes, gpu::Stream stream) override;
   runtime::Status read(void *to, const void *memory, size_t bytes, gpu::Stream stream) override;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -50,6 +51,13 @@ public:
   virtual runtime::Status allocate(size_t bytes, void **memory) = 0;
   /// Waits for launches that may use the memory. Null is allowed.
   virtual void release(void *memory) noexcept = 0;
+
+  /// Zeroed memory of the host, which kernels can write to at the same address while the host reads
+  /// it. UPD_OUT_OF_MEMORY: there isn't enough.
+  virtual runtime::Status allocateShared(size_t bytes, std::shared_ptr<void> &memory) {
+    memory.reset(std::calloc(bytes, 1), std::free);
+    return memory ? runtime::Status() : runtime::Status(UPD_OUT_OF_MEMORY, "no memory to share");
+  }
 
   virtual runtime::Status zero(void *memory, size_t bytes, Stream stream) = 0;
   /// `from` may change after this returns.

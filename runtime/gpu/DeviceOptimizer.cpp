@@ -32,6 +32,14 @@ Status DeviceOptimizer::create(std::shared_ptr<Device> device, TensorDevice wher
       std::move(device), where, std::move(kernels), pool ? *pool : ThreadPool::processHandle()));
   if (Status status = optimizer->addGroups(groups, groupCount); !status.ok())
     return status;
+  if (const size_t count = optimizer->interface().probes.size(); count != 0) {
+    const size_t rows = optimizer->probes->capacity();
+    std::shared_ptr<void> shared;
+    if (Status status = optimizer->gpu->allocateShared(ProbeRing::bytesFor(rows, count), shared);
+        !status.ok())
+      return status;
+    optimizer->probes = std::make_unique<ProbeRing>(rows, count, std::move(shared));
+  }
   if (Status status = EngineKernels::load(*optimizer->gpu, optimizer->engine); !status.ok())
     return status;
   if (Status status = DeviceStep::create(optimizer->gpu, optimizer->kernels, optimizer->pool,
@@ -85,7 +93,7 @@ void DeviceOptimizer::lendMemory(const StepGradients &gradients) {
 
 void DeviceOptimizer::addTensor(size_t param, DeviceStep &to) {
   const Param &own = params[param];
-  DevicePlan &list = to.plans()[own.plan];
+  DevicePlan &list = to.plans()[planOf(param, to.isProbed())];
   const BoundCount &bound = boundCounts[param];
   const uint32_t position = list.add(
       {static_cast<uint32_t>(param), own.group, own.shape,
@@ -105,7 +113,17 @@ void DeviceOptimizer::addTensor(size_t param, DeviceStep &to) {
     plan.setPosition(param, position);
 }
 
-Status DeviceOptimizer::build(DeviceStep &to, Stream setup) {
+/// The ring, for kernels. Allocates the counter of its rows when it is needed first.
+Status DeviceOptimizer::ringForDevice(ProbeRecord &ring) {
+  if (!probeCounter.data())
+    if (Status status = allocateStates(sizeof(uint64_t), probeCounter); !status.ok())
+      return status;
+  ring = {nullptr, reinterpret_cast<uint64_t *>(probeCounter.data()), probes->memory(),
+          static_cast<int64_t>(probes->capacity()), static_cast<int64_t>(probes->probes())};
+  return {};
+}
+
+Status DeviceOptimizer::build(DeviceStep &to, Stream setup, bool isProbed) {
   if (Status status = createStates(setup); !status.ok())
     return status;
   if (!progress.memory.data()) {
@@ -118,7 +136,11 @@ Status DeviceOptimizer::build(DeviceStep &to, Stream setup) {
       return status;
     }
   }
-  to.clear(groupCount());
+  ProbeRecord ring;
+  if (isProbed)
+    if (Status status = ringForDevice(ring); !status.ok())
+      return status;
+  to.clear(groupCount(), isProbed ? &ring : nullptr);
   if (&to == current.get())
     plan.clearPositions(params.size());
   firstParams.clear();
@@ -137,7 +159,8 @@ Status DeviceOptimizer::build(DeviceStep &to, Stream setup) {
 /// The step has the same parameters as the last one.
 Status DeviceOptimizer::updateStep() {
   for (uint32_t i : movedGrads())
-    current->plans()[params[i].plan].setStream(plan.positionOf(i), StreamIndex::Grad, gradOf(i));
+    current->plans()[planOf(i, current->isProbed())].setStream(plan.positionOf(i),
+                                                               StreamIndex::Grad, gradOf(i));
   for (size_t i = 0; i < groupCount(); ++i)
     if (Status status = current->setHypers(i, hypers.of(i), stream); !status.ok())
       return status;
@@ -219,6 +242,7 @@ Status DeviceOptimizer::prepare(const StepGradients &given) {
   if (Status status = checkGradients(gradients, samePlan); !status.ok())
     return status;
   listRows(gradients.rows, gradients.rowCount);
+  const bool isProbed = gradients.rowCount == 0 && isNextProbed();
   next = current.get();
   if (isCaptured) {
     if (Status status = checkCapture(); !status.ok())
@@ -231,7 +255,7 @@ Status DeviceOptimizer::prepare(const StepGradients &given) {
     std::unique_ptr<DeviceStep> made;
     if (Status status = DeviceStep::create(gpu, kernels, pool, made); !status.ok())
       return status;
-    if (Status status = build(*made, setup); !status.ok())
+    if (Status status = build(*made, setup, isProbed); !status.ok())
       return status;
     if (Status status = gpu->wait(setup); !status.ok())
       return status;
@@ -245,8 +269,8 @@ Status DeviceOptimizer::prepare(const StepGradients &given) {
         return status;
     if (Status status = renewStates(); !status.ok())
       return status;
-    samePlan = samePlan && listed == plannedRows;
-    if (Status status = samePlan ? updateStep() : build(*current, stream); !status.ok())
+    samePlan = samePlan && listed == plannedRows && current->isProbed() == isProbed;
+    if (Status status = samePlan ? updateStep() : build(*current, stream, isProbed); !status.ok())
       return status;
     plannedRows = listed;
     if (!listed.empty())
@@ -267,6 +291,7 @@ Status DeviceOptimizer::apply(const upd_step_observer *) {
   if (what != Prepared::Plan)
     return invalidArgument("no step is prepared: none was, it was refused or applied, or the "
                            "optimizer has changed since");
+  ++appliedSteps;
   const std::vector<KnownProgress> known = knownProgress();
   // Also if the step fails half-way.
   progress.isKnown = params.empty();

@@ -68,7 +68,8 @@ private:
   runtime::Status statesBound(size_t param) override;
 
   /// Makes `to` the step for the gradients, and writes its tables.
-  runtime::Status build(DeviceStep &to, Stream setup);
+  runtime::Status build(DeviceStep &to, Stream setup, bool isProbed);
+  runtime::Status ringForDevice(ProbeRecord &ring);
   runtime::Status createStates(Stream setup);
   runtime::Status fill(const std::vector<Fill> &fills, Stream setup);
   void addFills(size_t param, size_t state, void *data, const runtime::InitialValues &initial,
@@ -112,6 +113,7 @@ private:
   std::vector<uint32_t> rowPositions; ///< by parameter: the position of these in their plans
   std::vector<const void *> noGrads;  ///< for all parameters; empty until needed
 
+  runtime::StateArena probeCounter; ///< allocated by the first probed step
   Progress progress;
   /// The host counts steps itself, to know which calls a step needs, and no step is skipped unless
   /// infinities were found.

@@ -153,7 +153,7 @@ Status DevicePlan::reserve(DeviceArena &tables, DeviceArena &scratch, size_t mat
 
   rows = scratch.reserve<char>(count * rowBytes());
   scalarValues = scratch.reserve<double>(scalarData.size());
-  nextScalarValues = scratch.reserve<double>(scalarData.size());
+  nextScalarValues = scratch.reserve<double>(count * nextScalars());
   reducedValues = scratch.reserve<double>(count * reducedCount);
   groupParts = scratch.reserve<double>(count * groupReductions.size());
   temporaries.clear();
@@ -277,7 +277,7 @@ void DevicePlan::fillTensors(DeviceArena &tables, const DeviceArena &scratch, co
     }
     char *row = scratch.at(rows, i * rowBytes());
     double *before = scratch.at(scalarValues, i * plan.scalarStates.size());
-    double *after = scratch.at(nextScalarValues, i * plan.scalarStates.size());
+    double *after = scratch.at(nextScalarValues, i * nextScalars());
     tables.host(begunTensors)[i] = {tables.at(facts, i * UPD_TENSOR_FACTS),
                                     siteCount != 0 ? tables.at(sites, i) : nullptr,
                                     static_cast<int64_t>(siteCount),
@@ -290,7 +290,8 @@ void DevicePlan::fillTensors(DeviceArena &tables, const DeviceArena &scratch, co
                                     tables.at(scalarTable, i * plan.scalarStates.size()),
                                     before,
                                     after,
-                                    static_cast<int64_t>(plan.scalarStates.size())};
+                                    static_cast<int64_t>(plan.scalarStates.size()),
+                                    static_cast<int64_t>(nextScalars() - plan.scalarStates.size())};
     tables.host(prologueTensors)[i] = {hypers + tensor.group * hyperCount,
                                        tables.at(facts, i * UPD_TENSOR_FACTS),
                                        scratch.at(reducedValues, i * reducedCount),
@@ -357,8 +358,17 @@ GroupMember DevicePlan::groupMember(const DeviceArena &scratch, size_t position,
 
 GroupCandidate DevicePlan::groupCandidate(const DeviceArena &scratch, size_t position,
                                           size_t scalar) const {
-  return {scratch.at(nextScalarValues, position * plan.scalarStates.size() + scalar),
+  return {scratch.at(nextScalarValues, position * nextScalars() + scalar),
           scratch.at(rows, position * rowBytes()), kernels->interface.compute};
+}
+
+ProbedTensor DevicePlan::probedTensor(const DeviceArena &tables, const DeviceArena &scratch,
+                                      size_t position) const {
+  return {
+      tables.at(facts, position * UPD_TENSOR_FACTS),
+      scratch.at(nextScalarValues, position * nextScalars() + plan.scalarStates.size()),
+      list[position].param,
+  };
 }
 
 Status DevicePlan::update(const Step &step) {

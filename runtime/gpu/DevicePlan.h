@@ -110,6 +110,9 @@ public:
 
   /// A tensor's value for a reduction over its group, and the next value of a state.
   GroupMember groupMember(const DeviceArena &scratch, size_t position, size_t reduction) const;
+  /// For a plan of probed steps.
+  ProbedTensor probedTensor(const DeviceArena &tables, const DeviceArena &scratch,
+                            size_t position) const;
   GroupCandidate groupCandidate(const DeviceArena &scratch, size_t position, size_t scalar) const;
 
   /// A tensor's values from the prologues, and their size in bytes.
@@ -174,6 +177,10 @@ private:
     size_t position;
   };
 
+  /// The values of a tensor that the prologues write: its scalar states, then the probes.
+  size_t nextScalars() const {
+    return plan.scalarStates.size() + (plan.isProbed ? kernels->interface.probes.size() : 0);
+  }
   /// Finds the tensors whose streams are all aligned for the widest access. Returns whether that
   /// has changed.
   bool findAligned();

@@ -127,6 +127,7 @@ void DevicePlan::evaluateConditions(DeviceArena &tables, const double *hypers,
   if (!prologue || plan.skips || !plan.scalarStates.empty())
     return;
   const runtime::DefaultFloatEnvironment environment;
+  std::vector<double> probes(nextScalars());
   for (size_t position = 0; position < list.size(); ++position) {
     const SteppedTensor &tensor = list[position];
     const KnownProgress &known = progress[tensor.param];
@@ -137,7 +138,7 @@ void DevicePlan::evaluateConditions(DeviceArena &tables, const double *hypers,
     own[UPD_TENSOR_STEP] = static_cast<double>(known.steps) + 1;
     own[UPD_TENSOR_FIRST] = known.first;
     prologue(hypers + tensor.group * kernels->interface.hypers.size(), own, nullptr, nullptr,
-             hostRows.data() + position * rowBytes(), nullptr);
+             hostRows.data() + position * rowBytes(), probes.data());
     isRowKnown[position] = 1;
   }
 }

@@ -24,7 +24,6 @@ DeviceStep::DeviceStep(std::shared_ptr<Device> deviceToUse,
                        std::shared_ptr<const runtime::Kernels> kernelsToUse,
                        const upd_pool &poolToUse)
     : device(std::move(deviceToUse)), kernels(std::move(kernelsToUse)), pool(poolToUse),
-      groupReductions(kernels->interface.plans[0].groupReductions()),
       tables(device, DeviceArena::Use::Filled), scratch(device, DeviceArena::Use::Scratch) {
   for (size_t i = 0; i < kernels->interface.plans.size(); ++i)
     rowsOfPlans.emplace_back(device, planList.emplace_back(kernels, i));
@@ -49,8 +48,12 @@ Status DeviceStep::create(std::shared_ptr<Device> device,
   return {};
 }
 
-void DeviceStep::clear(size_t groups) {
+void DeviceStep::clear(size_t groups, const ProbeRecord *ring) {
   groupCount = groups;
+  probed = ring != nullptr;
+  ringOfProbes = ring ? *ring : ProbeRecord{};
+  const runtime::RuleInterface &interface = kernels->interface;
+  groupReductions = interface.plans[probed ? interface.probedPlanOf(0) : 0].groupReductions();
   sources.clear();
   for (DevicePlan &plan : planList)
     plan.clear();
@@ -76,6 +79,7 @@ Status DeviceStep::finish(const std::vector<double> &hypers, uint64_t seed, Stre
       return status;
   orderGroups();
   reserveGroups();
+  reserveProbes();
   if (Status status = tables.allocate(); !status.ok())
     return status;
   if (Status status = scratch.allocate(); !status.ok())
@@ -84,6 +88,7 @@ Status DeviceStep::finish(const std::vector<double> &hypers, uint64_t seed, Stre
   for (DevicePlan &plan : planList)
     plan.fill(tables, scratch, tables.at(hyperTable), groupSizes, seed);
   fillGroups();
+  fillProbes();
   HyperSource *next = tables.host(sourceTable);
   for (const auto &[place, source] : sources)
     *next++ = {tables.at(hyperTable, place), source.from, source.dtype};
@@ -158,6 +163,45 @@ void DeviceStep::fillGroups() {
     }
 }
 
+void DeviceStep::reserveProbes() {
+  probedMembers.clear();
+  for (uint32_t i = 0; i < planList.size() && probed; ++i)
+    for (uint32_t position = 0; position < planList[i].tensors().size(); ++position)
+      probedMembers.push_back({i, position});
+  std::sort(probedMembers.begin(), probedMembers.end(), [&](const Member &a, const Member &b) {
+    return planList[a.plan].tensors()[a.position].param <
+           planList[b.plan].tensors()[b.position].param;
+  });
+  probedTable = tables.reserve<ProbedTensor>(probedMembers.size());
+  recordTable = tables.reserve<ProbeRecord>(probed ? 1 : 0);
+}
+
+void DeviceStep::fillProbes() {
+  if (!probed)
+    return;
+  for (size_t i = 0; i < probedMembers.size(); ++i) {
+    const auto [plan, position] = probedMembers[i];
+    tables.host(probedTable)[i] = planList[plan].probedTensor(tables, scratch, position);
+  }
+  ProbeRecord &record = *tables.host(recordTable);
+  record = ringOfProbes;
+  record.tensors = tables.at(probedTable);
+}
+
+Status DeviceStep::recordProbes(const float *foundInf, Stream stream) {
+  ProbeRecord *record = tables.at(recordTable);
+  auto count = static_cast<int64_t>(probedMembers.size());
+  if (count == 0)
+    return {};
+  void *arguments[] = {&record, &count, &foundInf};
+  if (Status status = device->launch(engine.recordProbes,
+                                     device->blocksFor(probedMembers.size(), UPD_GPU_THREADS),
+                                     arguments, stream);
+      !status.ok())
+    return status;
+  return device->launch(engine.publishProbes, 1, arguments, stream);
+}
+
 Status DeviceStep::setRows(const std::vector<std::vector<SteppedRows>> &rows, Stream stream) {
   for (size_t i = 0; i < rowsOfPlans.size(); ++i)
     if (Status status = rowsOfPlans[i].set(rows[i], tables, scratch, stream); !status.ok())
@@ -217,6 +261,9 @@ Status DeviceStep::run(const float *foundInf, const std::vector<KnownProgress> &
   }
   for (const DeviceRows &rows : rowsOfPlans)
     if (Status status = rows.run(step); !status.ok())
+      return status;
+  if (probed)
+    if (Status status = recordProbes(foundInf, stream); !status.ok())
       return status;
   for (DevicePlan &plan : planList)
     if (Status status = plan.commit(step); !status.ok())

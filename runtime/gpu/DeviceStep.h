@@ -22,7 +22,10 @@ public:
                                 const upd_pool &pool, std::unique_ptr<DeviceStep> &result);
 
   /// Removes all tensors and sources of hyperparameters. Groups have numbers below `groupCount`.
-  void clear(size_t groupCount);
+  /// Tensors are then added to the plans for probed steps if `ring` isn't null; its `tensors` are
+  /// set by `finish`.
+  void clear(size_t groupCount, const ProbeRecord *ring);
+  bool isProbed() const { return probed; }
   /// Plans in the order of the rule's interface. Tensors and their memory are added there.
   std::deque<DevicePlan> &plans() { return planList; }
   /// Creates and writes the tables. `hypers` has the hyperparameters of each group, contiguously.
@@ -55,6 +58,10 @@ private:
   };
 
   void orderGroups();
+  /// Lists the tensors of a probed step in the order of their parameters.
+  void reserveProbes();
+  void fillProbes();
+  runtime::Status recordProbes(const float *foundInf, Stream stream);
   void reserveGroups();
   void fillGroups();
   runtime::Status combineGroups(Stream stream);
@@ -71,7 +78,13 @@ private:
   std::vector<runtime::ReductionInterface::Kind> groupReductions;
   std::vector<uint32_t> groupStates;
 
+  bool probed = false;
+  ProbeRecord ringOfProbes{};
+  std::vector<Member> probedMembers;
+
   DeviceArena tables, scratch;
+  Table<ProbedTensor> probedTable;
+  Table<ProbeRecord> recordTable;
   Table<double> hyperTable;
   Table<HyperSource> sourceTable;
   /// By the index of the hyperparameter in `hyperTable`.

@@ -83,6 +83,8 @@ UPD_GPU_KERNEL updraft_begin(const BegunTensor *tensors, int64_t count, const fl
     for (int64_t j = 0; j < tensor.stateCount; ++j)
       tensor.scalars[j] = tensor.nextScalars[j] =
           loadScalar(tensor.states[j].dtype, tensor.states[j].data);
+    for (int64_t j = 0; j < tensor.probeCount; ++j)
+      tensor.nextScalars[tensor.stateCount + j] = __builtin_nan("");
     storeScalar(tensor.compute, foundInf && *foundInf != 0 ? 1 : 0, tensor.row);
   });
 }
@@ -380,6 +382,37 @@ UPD_GPU_KERNEL updraft_commit(const BegunTensor *tensors, int64_t count) {
       if (tensor.states[j].isOfTensor)
         storeScalar(tensor.states[j].dtype, tensor.nextScalars[j], tensor.states[j].data);
   });
+}
+
+/// Adds a row for each of `count` tensors. Readers see them after updraft_publish_probes.
+UPD_GPU_KERNEL updraft_record_probes(const ProbeRecord *records, int64_t count,
+                                     const float *foundInf) {
+  const ProbeRecord &record = *records;
+  if (foundInf && *foundInf != 0)
+    return;
+  forEachOfGrid(count, [=](int64_t i) {
+    const ProbedTensor &tensor = record.tensors[i];
+    const uint64_t number = *record.added + static_cast<uint64_t>(i);
+    const uint64_t place = number & static_cast<uint64_t>(record.capacity - 1);
+    uint64_t *row = record.ring + 1 + place * static_cast<uint64_t>(3 + record.probes);
+    storeForHost(row, 0);
+    fenceForHost();
+    storeForHost(row + 1, static_cast<uint64_t>(tensor.facts[UPD_TENSOR_STEP]));
+    storeForHost(row + 2, static_cast<uint64_t>(tensor.param));
+    for (int64_t j = 0; j < record.probes; ++j)
+      storeForHost(row + 3 + j, __builtin_bit_cast(uint64_t, tensor.probes[j]));
+    fenceForHost();
+    storeForHost(row, number + 1);
+  });
+}
+
+UPD_GPU_KERNEL updraft_publish_probes(const ProbeRecord *records, int64_t count,
+                                      const float *foundInf) {
+  if (threadOfGrid() != 0 || (foundInf && *foundInf != 0))
+    return;
+  *records->added += static_cast<uint64_t>(count);
+  fenceForHost();
+  storeForHost(records->ring, *records->added);
 }
 
 UPD_GPU_SHARED int64_t firstOfThreads[UPD_GPU_THREADS];

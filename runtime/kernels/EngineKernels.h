@@ -63,8 +63,26 @@ struct BegunTensor {
   void *row;
   const ScalarState *states;
   double *scalars;     ///< one per state, before the step
-  double *nextScalars; ///< and after the step
+  double *nextScalars; ///< and after the step; then the probes
   int64_t stateCount;
+  int64_t probeCount; ///< 0 in a step that isn't probed
+};
+
+/// A tensor of a probed step.
+struct ProbedTensor {
+  const double *facts; ///< UPD_TENSOR_FACTS
+  const double *probes;
+  int64_t param;
+};
+
+/// The ring buffer of runtime/optimizer/ProbeRing.h, in memory of the host that kernels can write
+/// to, and the tensors of a step, in the order of their rows.
+struct ProbeRecord {
+  const ProbedTensor *tensors;
+  uint64_t *added; ///< the number of rows that were added, in the device's memory
+  uint64_t *ring;
+  int64_t capacity; ///< rows: a power of two
+  int64_t probes;   ///< in a row
 };
 
 /// A hyperparameter that is read from the device's memory.

@@ -34,11 +34,14 @@ inline int64_t blockOfGrid() { return __nvvm_read_ptx_sreg_ctaid_x(); }
 inline int64_t blocksOfGrid() { return __nvvm_read_ptx_sreg_nctaid_x(); }
 /// Waits for all threads of the block.
 inline void barrier() { __nvvm_bar_sync(0); }
+/// Orders accesses of the thread before it, as the host sees them, before those after it.
+inline void fenceForHost() { __nvvm_membar_sys(); }
 #else
 inline int64_t threadOfBlock() { return updraft_emulator_thread(); }
 inline int64_t blockOfGrid() { return updraft_emulator_block(); }
 inline int64_t blocksOfGrid() { return updraft_emulator_blocks(); }
 inline void barrier() { updraft_emulator_barrier(); }
+inline void fenceForHost() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 template <typename A, typename B> void callWith(void (*kernel)(A, B), void **arguments) {
   kernel(*static_cast<A *>(arguments[0]), *static_cast<B *>(arguments[1]));
@@ -49,6 +52,11 @@ void callWith(void (*kernel)(A, B, C), void **arguments) {
          *static_cast<C *>(arguments[2]));
 }
 #endif
+
+/// Stores a value that the host reads at the same time.
+inline void storeForHost(uint64_t *to, uint64_t value) {
+  __atomic_store_n(to, value, __ATOMIC_RELAXED);
+}
 
 /// The index of the thread in the grid, and the number of threads.
 inline int64_t threadOfGrid() { return blockOfGrid() * UPD_GPU_THREADS + threadOfBlock(); }

@@ -12,6 +12,7 @@
 #include "runtime/base/MemoryRanges.h"
 #include "runtime/optimizer/GroupHypers.h"
 #include "runtime/optimizer/PlannedParams.h"
+#include "runtime/optimizer/ProbeRing.h"
 #include "runtime/optimizer/QuantBlocks.h"
 #include "runtime/optimizer/StateArena.h"
 #include "runtime/optimizer/StepGradients.h"
@@ -55,6 +56,12 @@ public:
                   size_t rowGradCount) {
     return step(StepGradients::withRows(grads, gradCount, rowGrads, rowGradCount));
   }
+
+  /// Every how many steps are probed; 0: none.
+  void setProbeEvery(uint64_t every) { probeEvery = every; }
+  uint64_t getProbeEvery() const { return probeEvery; }
+  /// The values of probes of the last steps. Any thread may read at any time.
+  const ProbeRing &probeRing() const { return *probes; }
 
   virtual Status setStream(void *stream) = 0;
   /// Null removes the binding.
@@ -147,6 +154,19 @@ protected:
   virtual Status checkIndexValues(const upd_row_grad &rowGrad) const { return {}; }
 
   //===--------------------------------------------------------------------------------------===//
+  // Probes
+  //===--------------------------------------------------------------------------------------===//
+
+  /// Whether the next step of whole parameters is probed.
+  bool isNextProbed() const {
+    return probes->probes() != 0 && probeEvery != 0 && (appliedSteps + 1) % probeEvery == 0;
+  }
+  /// The plan of a parameter in a step.
+  size_t planOf(size_t param, bool isProbed) const {
+    return isProbed ? interface().probedPlanOf(params[param].plan) : params[param].plan;
+  }
+
+  //===--------------------------------------------------------------------------------------===//
   // Gradients
   //===--------------------------------------------------------------------------------------===//
 
@@ -236,6 +256,10 @@ protected:
   std::vector<void *> statePointers;
   std::vector<StateOrigin> stateOrigins;
 
+  std::unique_ptr<ProbeRing> probes;
+  uint64_t probeEvery = 1;
+  uint64_t appliedSteps = 0; // of whole parameters
+
   MemoryRanges owned; // of parameters, bound states and arenas
   Prepared prepared = Prepared::Nothing;
 
@@ -251,7 +275,7 @@ private:
   // Creation.
   Status addParam(const upd_tensor &tensor, const char *name, uint32_t group);
   Status choosePlan(Param &param) const;
-  Status checkSquareMatrices(const Param &param) const;
+  Status checkSquareMatrices(const Param &param, const PlanInterface &plan) const;
   bool hasBlocks(TensorClass plan) const;
   void addStateLayouts();
   void addRowLayouts();

@@ -24,6 +24,9 @@ Status Optimizer::checkArguments(const upd_group *groups, size_t groupCount, con
   return {};
 }
 
+/// The rows that the ring of probes keeps, and the steps of all parameters, at least.
+static constexpr size_t minProbeRows = 1 << 14, minProbeSteps = 16;
+
 Status Optimizer::addGroups(const upd_group *groups, size_t groupCount) {
   size_t total = 0, sizes = 0;
   for (size_t i = 0; i < groupCount; ++i) {
@@ -63,6 +66,8 @@ Status Optimizer::addGroups(const upd_group *groups, size_t groupCount) {
     }
   }
   addStateLayouts();
+  probes = std::make_unique<ProbeRing>(std::max<size_t>(minProbeRows, minProbeSteps * total),
+                                       interface().probes.size());
   for (const Param &param : params)
     expectedShapes.push_back({param.layout.rank == 1 ? *param.layout.shape : 0, param.layout.rank});
   ownAddresses.resize(total);
@@ -136,7 +141,10 @@ Status Optimizer::choosePlan(Param &param) const {
         param.layout.rank == 1 ? "1 dimension" : fmt::format("{} dimensions", param.layout.rank),
         interface().name, own == TensorClass::Vector ? "two or more" : "less than two"));
   param.plan = static_cast<uint32_t>(found - plans.begin());
-  if (own == TensorClass::Matrix && found->usesRows() && !hasRowMajorMatrices(param.layout)) {
+  const bool isProbed = !interface().probes.empty();
+  const bool usesRows =
+      found->usesRows() || (isProbed && plans[interface().probedPlanOf(param.plan)].usesRows());
+  if (own == TensorClass::Matrix && usesRows && !hasRowMajorMatrices(param.layout)) {
     upd_tensor tensor{};
     tensor.shape = param.layout.shape;
     tensor.strides = param.layout.strides;
@@ -156,18 +164,20 @@ Status Optimizer::choosePlan(Param &param) const {
                                        names.back(), layoutText(tensor), interface().name,
                                        int(UPD_QUANT_BLOCK)));
   }
-  if (Status status = checkCalls(interface().plans[param.plan], param.layout, names.back());
-      !status.ok())
-    return status;
-  return checkSquareMatrices(param);
+  for (size_t i = param.plan; i < plans.size(); i += interface().unprobedPlans()) {
+    if (Status status = checkCalls(plans[i], param.layout, names.back()); !status.ok())
+      return status;
+    if (Status status = checkSquareMatrices(param, plans[i]); !status.ok())
+      return status;
+  }
+  return {};
 }
 
-/// Refuses a parameter of which the plan has square matrices, states or temporaries, that would be
+/// Refuses a parameter of which a plan has square matrices, states or temporaries, that would be
 /// too large. A parameter without elements may have any number of columns, so that their square
 /// doesn't fit 64 bits.
-Status Optimizer::checkSquareMatrices(const Param &param) const {
+Status Optimizer::checkSquareMatrices(const Param &param, const PlanInterface &plan) const {
   constexpr int64_t maxElements = int64_t(1) << 40;
-  const PlanInterface &plan = interface().plans[param.plan];
   for (const StreamInterface &stream : plan.streams) {
     if (!isSquare(stream.over))
       continue;

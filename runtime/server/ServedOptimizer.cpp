@@ -6,6 +6,7 @@
 #include "runtime/capi/Handles.h"
 #include "runtime/server/Refusal.h"
 #include "updraft-c/package.h"
+#include "updraft-c/probes.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -135,6 +136,26 @@ void ServedOptimizer::check(const Gradient &gradient) const {
                   fmt::format("the gradient of `{}` is {}; it must be {}", parameter.name,
                               textOf(values.dtype(), values.shape()),
                               textOf(gradType(), expected)));
+}
+
+void ServedOptimizer::addProbes(std::vector<ProbeValue> &to) const {
+  const size_t probes = upd_rule_probe_count(rule.get());
+  if (probes == 0)
+    return;
+  const std::lock_guard guard(readingProbes);
+  std::vector<upd_probe_row> rows(64);
+  std::vector<double> values(rows.size() * probes);
+  for (size_t count = rows.size(); count == rows.size();) {
+    ::check(upd_optimizer_read_probes(optimizer.get(), &probeCursor, rows.data(), values.data(),
+                                      rows.size(), &count, nullptr));
+    for (size_t i = 0; i < count; ++i)
+      newestProbes[rows[i].param].assign(values.data() + i * probes,
+                                         values.data() + (i + 1) * probes);
+  }
+  for (const auto &[param, newest] : newestProbes)
+    for (size_t i = 0; i < probes; ++i)
+      to.push_back({created.optimizer(), params[param]->name, upd_rule_probe_name(rule.get(), i),
+                    newest[i]});
 }
 
 ServedStep::ServedStep(ServedOptimizer &optimizer,

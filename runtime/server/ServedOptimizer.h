@@ -35,6 +35,12 @@ struct StatesFile {
   Budget::Reservation reserved;
 };
 
+/// The newest value of a probe of a parameter.
+struct ProbeValue {
+  std::string optimizer, parameter, probe;
+  double value;
+};
+
 /// A rule over groups of parameters. Thread-safe: steps that share a parameter wait for each other.
 class ServedOptimizer {
 public:
@@ -66,6 +72,8 @@ public:
                      dist::Patience patience);
   /// The hyperparameters of each group. Throws Unavailable.
   std::vector<std::map<std::string, double>> hypers(dist::Patience patience);
+  /// Adds the newest value of each probe of each parameter that was stepped. Waits for no step.
+  void addProbes(std::vector<ProbeValue> &to) const;
   /// Makes a file of states. Throws Unavailable or ResourceExhausted.
   StatesFile states(dist::Patience patience, Budget &budget);
   /// Replaces states, step counts and hyperparameters by those of a file, and records that, or
@@ -99,6 +107,9 @@ private:
   mutable std::mutex preparing;
   std::unique_ptr<upd_optimizer, void (*)(upd_optimizer *)> optimizer;
   bool isClosed = false;
+  mutable std::mutex readingProbes; ///< guards what follows
+  mutable uint64_t probeCursor = 0;
+  mutable std::map<uint32_t, std::vector<double>> newestProbes; ///< by position in `params`
 };
 
 /// A step that is prepared and holds its locks. Its destructor abandons it, unless it was applied.

@@ -287,6 +287,19 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
   });
 }
 
+std::vector<ProbeValue> Server::probes() const {
+  std::vector<std::shared_ptr<ServedOptimizer>> served;
+  {
+    const std::lock_guard guard(mutex);
+    for (const auto &[name, entry] : optimizers)
+      served.push_back(entry.optimizer);
+  }
+  std::vector<ProbeValue> result;
+  for (const auto &optimizer : served)
+    optimizer->addProbes(result);
+  return result;
+}
+
 Statistics Server::statistics() const {
   Statistics result;
   result.parameters = params.all().size();

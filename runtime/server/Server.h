@@ -127,6 +127,8 @@ public:
   uint64_t changesSinceSnapshot() const { return recorder.gate.count() - inSnapshot; }
 
   Statistics statistics() const;
+  /// The newest probes of all optimizers whose rules have some.
+  std::vector<ProbeValue> probes() const;
   /// 0 without a store.
   uint64_t journalBytes() const { return store ? store->journal().bytes() : 0; }
 

@@ -36,7 +36,7 @@ GroupStepper::GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params
                            std::vector<double> initial, std::string sparse, std::string dense,
                            bool sparseAsDense, std::vector<int64_t> numbered, bool emulated,
                            at::ScalarType countType)
-    : numbers(std::move(numbered)),
+    : probeCount(Library::get().upd_rule_probe_count(rule)), numbers(std::move(numbered)),
       on(params.empty() ? StepDevice{} : StepDevice::of(params.front(), emulated)),
       table(params, on, countType), sparseRefusal(std::move(sparse)),
       denseRefusal(std::move(dense)), sparseAsDense(sparseAsDense) {
@@ -78,6 +78,38 @@ GroupStepper::GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params
   readTensors.resize(hyperNames.size() + 1);
   if (!on.isCpu())
     makeCounts();
+}
+
+void GroupStepper::setProbeEvery(int64_t every) {
+  std::lock_guard lock(mutex);
+  TORCH_CHECK_VALUE(every >= 0, "every ", every, " steps can't be probed; give 0 or more");
+  check(Library::get().upd_optimizer_set_probe_every(handle->optimizer,
+                                                     static_cast<uint64_t>(every)));
+}
+
+std::tuple<at::Tensor, at::Tensor, int64_t, int64_t>
+GroupStepper::readProbes(int64_t cursor) const {
+  constexpr size_t rowsPerCall = 1024;
+  std::vector<upd_probe_row> rows(rowsPerCall);
+  std::vector<double> some(rowsPerCall * probeCount), values;
+  std::vector<int64_t> places;
+  auto next = static_cast<uint64_t>(cursor), lost = uint64_t(0);
+  for (size_t count = rowsPerCall; count == rowsPerCall;) {
+    uint64_t missed = 0;
+    check(Library::get().upd_optimizer_read_probes(handle->optimizer, &next, rows.data(),
+                                                   some.data(), rowsPerCall, &count, &missed));
+    lost += missed;
+    for (size_t i = 0; i < count; ++i)
+      places.insert(places.end(), {rows[i].step, static_cast<int64_t>(rows[i].param)});
+    values.insert(values.end(), some.begin(),
+                  some.begin() + static_cast<ptrdiff_t>(count * probeCount));
+  }
+  const auto count = static_cast<int64_t>(places.size() / 2);
+  const at::Tensor steps = at::empty({count, 2}, at::kLong);
+  const at::Tensor read = at::empty({count, static_cast<int64_t>(probeCount)}, at::kDouble);
+  std::copy(places.begin(), places.end(), steps.mutable_data_ptr<int64_t>());
+  std::copy(values.begin(), values.end(), read.mutable_data_ptr<double>());
+  return {steps, read, static_cast<int64_t>(next), static_cast<int64_t>(lost)};
 }
 
 /// Creates the step count tensors, in which a GPU counts steps.

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace updraft::torch_adapter {
@@ -86,6 +87,13 @@ public:
   /// Called instead of `apply`.
   void abandon();
 
+  /// Probes every so many steps; 0: none.
+  void setProbeEvery(int64_t every);
+  /// Returns the rows of probed steps from row `cursor` on: the step count and the index of the
+  /// parameter, int64 [rows, 2]; the probes, float64 [rows, probes]; the next cursor; the number of
+  /// rows that were lost. Never waits for a step.
+  std::tuple<at::Tensor, at::Tensor, int64_t, int64_t> readProbes(int64_t cursor) const;
+
   /// Returns the indices of the parameters that got states since the last call. Waits for a GPU. A
   /// parameter whose first step the GPU has skipped is returned by a later call.
   std::vector<int64_t> takeFresh();
@@ -153,6 +161,7 @@ private:
     return numbers.empty() ? static_cast<int64_t>(index) : numbers[index];
   }
 
+  size_t probeCount;
   std::mutex mutable mutex;
   std::vector<int64_t> numbers; ///< of parameters; empty: their indices
   StepDevice on;

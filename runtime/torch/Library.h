@@ -8,6 +8,7 @@
 #include "updraft-c/compiler.h"
 #include "updraft-c/optimizer.h"
 #include "updraft-c/package.h"
+#include "updraft-c/probes.h"
 
 #include <string>
 
@@ -29,6 +30,7 @@ namespace updraft::torch_adapter {
   F(upd_rule_state_tensors)                                                                        \
   F(upd_rule_hyper_count)                                                                          \
   F(upd_rule_hyper_name)                                                                           \
+  F(upd_rule_probe_count)                                                                          \
   F(upd_optimizer_create)                                                                          \
   F(upd_optimizer_release)                                                                         \
   F(upd_optimizer_prepare_rows)                                                                    \
@@ -46,7 +48,9 @@ namespace updraft::torch_adapter {
   F(upd_optimizer_set_seed)                                                                        \
   F(upd_optimizer_set_param_numbers)                                                               \
   F(upd_optimizer_state)                                                                           \
-  F(upd_optimizer_bind_state)
+  F(upd_optimizer_bind_state)                                                                      \
+  F(upd_optimizer_set_probe_every)                                                                 \
+  F(upd_optimizer_read_probes)
 
 struct Library {
 #define UPDRAFT_DECLARE(name) decltype (&::name)(name) = nullptr;

@@ -60,6 +60,8 @@ TORCH_LIBRARY(updraft, library) {
       .def("prepare", [](const Stepper &stepper) { return stepper->lookAndPrepare(); })
       .def("apply", [](const Stepper &stepper) { return stepper->apply(/*countVersions=*/true); })
       .def("abandon", &GroupStepper::abandon)
+      .def("set_probe_every", &GroupStepper::setProbeEvery)
+      .def("read_probes", &GroupStepper::readProbes)
       .def("take_fresh", &GroupStepper::takeFresh)
       .def("has_state", &GroupStepper::hasState)
       .def("states", &GroupStepper::states)

@@ -26,6 +26,11 @@ Rule updraft::harness::compile(const RuleRequest &request, const std::string &ta
   options.storage_count = storage.size();
   options.numerics = request.numerics.empty() ? nullptr : request.numerics.c_str();
   options.cache_dir = cacheFolder;
+  std::vector<const char *> probes;
+  for (const std::string &probe : request.probes)
+    probes.push_back(probe.c_str());
+  options.probes = probes.data();
+  options.probe_count = probes.size();
   options.target = target.empty() ? nullptr : target.c_str();
   upd_rule *rule = nullptr;
   const upd_status status =

@@ -32,6 +32,7 @@ struct RuleRequest {
   std::vector<std::pair<std::string, std::string>> storage = {};
   std::string numerics = {}; // empty: the default
   std::string source = {};   // the rule's text, if there is no file
+  std::vector<std::string> probes = {};
 };
 
 /// `cacheFolder` is as in upd_compile_options. Throws Unsupported if the compiler can't make code

@@ -19,6 +19,10 @@ void RuleOptions::addWithoutStorage(CLI::App &app) {
   app.add_option("--rule", rule, "The rule to use if the file has several");
   addNameValues(app, "--set", settings,
                 "name=value: sets a static flag or the default of a hyperparameter", "NAME=VALUE");
+  app.add_option("--probe", probes,
+                 "name=expression, or the name of a function: a number that steps report")
+      ->type_name("PROBE")
+      ->allow_extra_args(false);
   app.add_option("--numerics", numerics, "ieee, torch or fast: how arithmetic rounds")
       ->type_name("MODE")
       ->capture_default_str();
@@ -54,6 +58,7 @@ llvm::Expected<CompileRequest> RuleOptions::makeRequest(llvm::StringRef target) 
   request.filename = file;
   request.rule.rule = rule;
   request.rule.numerics = numerics;
+  request.rule.probes = probes;
   auto source = readRuleFile(file);
   if (!source)
     return source.takeError();

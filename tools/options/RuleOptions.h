@@ -10,13 +10,14 @@
 
 namespace updraft {
 
-/// FILE.upd, --rule, --set, --storage and --numerics.
+/// FILE.upd, --rule, --set, --storage, --probe and --numerics.
 struct RuleOptions {
   std::string file;
   std::string rule;
   std::vector<std::string> settings; // name=value
   std::vector<std::string> storage;  // name=type
 
+  std::vector<std::string> probes; // name=expression, or a name
   std::string numerics = "ieee";
 
   void addTo(CLI::App &app);

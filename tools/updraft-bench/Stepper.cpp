@@ -140,6 +140,7 @@ std::vector<std::vector<LimitStream>> Stepper::sweeps() {
   const auto unwanted =
       shape.size() < 2 ? runtime::TensorClass::Matrix : runtime::TensorClass::Vector;
   std::vector<std::vector<LimitStream>> sweeps;
+  interface.plans.resize(interface.unprobedPlans());
   for (const runtime::PlanInterface &plan : interface.plans) {
     if (plan.tensors == unwanted)
       continue;

@@ -46,6 +46,7 @@ std::vector<Work> rowWorks();
 std::vector<Work> interfaceWorks();
 std::vector<Work> packageWorks();
 std::vector<Work> compileWorks();
+std::vector<Work> probeWorks();
 std::vector<Work> threadWorks();
 std::vector<Work> linkedWorks();
 std::vector<Work> pythonStepWorks();

@@ -55,7 +55,7 @@ std::vector<Work> allWorks() {
   std::vector<Work> works = stepWorks();
   for (auto more :
        {rowWorks(), interfaceWorks(), linkedWorks(), packageWorks(), threadWorks(), compileWorks(),
-        pythonStepWorks(), pythonProcessWorks(), distributedWorks(), matrixWorks()})
+        pythonStepWorks(), pythonProcessWorks(), distributedWorks(), matrixWorks(), probeWorks()})
     std::move(more.begin(), more.end(), std::back_inserter(works));
 #if UPDRAFT_BENCH_GRPC
   for (Work &work : grpcWorks())

@@ -93,6 +93,11 @@ Status Batch::compile(const RunOptions &options, const Storage &request) {
   compileOptions.numerics = options.numerics.empty() ? nullptr : options.numerics.c_str();
   compileOptions.storage = types.data();
   compileOptions.storage_count = types.size();
+  std::vector<const char *> probes;
+  for (const std::string &probe : options.probes)
+    probes.push_back(probe.c_str());
+  compileOptions.probes = probes.data();
+  compileOptions.probe_count = probes.size();
   upd_rule_release(rule);
   rule = nullptr;
   if (Status status = statusOf(upd_compile(options.source.data(), options.source.size(),

@@ -3,6 +3,7 @@
 #ifndef UPDRAFT_TOOLS_RUN_BATCH_H
 #define UPDRAFT_TOOLS_RUN_BATCH_H
 
+#include "ProbeTable.h"
 #include "RunOptions.h"
 #include "Storage.h"
 #include "TensorFile.h"
@@ -33,6 +34,10 @@ public:
   /// Creates the optimizer and gives it the states from the file.
   runtime::Status prepare(std::optional<uint64_t> seed);
   runtime::Status step();
+  /// Adds the probes of the steps since the last call.
+  runtime::Status addProbes(ProbeTable &table) {
+    return table.add(description, optimizer, names, probeCursor);
+  }
   /// Copies the optimizer's states and step counts to the parameters.
   runtime::Status collect();
 
@@ -63,6 +68,7 @@ private:
   std::vector<upd_tensor> grads;
   upd_rule *rule = nullptr;
   upd_optimizer *optimizer = nullptr;
+  uint64_t probeCursor = 0;
 };
 
 } // namespace updraft::run

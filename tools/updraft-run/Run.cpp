@@ -74,7 +74,7 @@ static Status checkRule(const RunOptions &options, const FileContents &contents,
       fmt::format("`{}` is of rule `{}`, not `{}`", options.input, contents.rule, rule));
 }
 
-Status updraft::run::run(const RunOptions &options, FileContents &contents) {
+Status updraft::run::run(const RunOptions &options, FileContents &contents, ProbeTable &table) {
   Parameters &parameters = contents.parameters;
   for (const auto &[name, parameter] : parameters)
     if (Status status = checkRequest(options.storage, name, parameter); !status.ok())
@@ -95,9 +95,12 @@ Status updraft::run::run(const RunOptions &options, FileContents &contents) {
     if (Status status = batch.prepare(contents.seed); !status.ok())
       return status;
   for (int64_t step = 0; step < options.steps; ++step)
-    for (Batch &batch : batches)
+    for (Batch &batch : batches) {
       if (Status status = batch.step(); !status.ok())
         return status;
+      if (Status status = batch.addProbes(table); !status.ok())
+        return status;
+    }
   for (Batch &batch : batches)
     if (Status status = batch.collect(); !status.ok())
       return status;

@@ -20,6 +20,8 @@ struct RunOptions {
   std::string numerics;        // empty: that of a package, otherwise ieee
   std::vector<std::pair<std::string, std::string>> settings;
   Storage storage; // for tensors that the input doesn't have
+  std::vector<std::string> probes;
+  std::string probeOutput; // empty: the standard output
   std::string input;
   std::string output;
   int64_t steps = 1;

@@ -84,6 +84,20 @@ Status checkOutput(const RunOptions &options) {
   return {};
 }
 
+/// Writes the probes of all steps to the file of `--probe-out`, or with `--probe` alone to the
+/// standard output.
+Status writeProbes(const RunOptions &options, const ProbeTable &table) {
+  if (options.probeOutput.empty()) {
+    if (!options.probes.empty())
+      std::fputs(table.text().c_str(), stdout);
+    return {};
+  }
+  if (auto failure = updraft::files::writeFile(options.probeOutput, table.text()))
+    return updraft::runtime::ioError(
+        fmt::format("cannot write `{}`: {}", options.probeOutput, *failure));
+  return {};
+}
+
 Status runTool(RunOptions &options, Counts &counts) {
   if (Status status = checkOutput(options); !status.ok())
     return status;
@@ -92,11 +106,14 @@ Status runTool(RunOptions &options, Counts &counts) {
   FileContents contents;
   if (Status status = readContents(options.input, contents); !status.ok())
     return status;
-  if (Status status = run(options, contents); !status.ok())
+  ProbeTable table;
+  if (Status status = run(options, contents, table); !status.ok())
     return status;
   for (const auto &[name, parameter] : contents.parameters)
     ++(parameter.grad ? counts.stepped : counts.leftAlone);
-  return writeContents(options.output, contents);
+  if (Status status = writeContents(options.output, contents); !status.ok())
+    return status;
+  return writeProbes(options, table);
 }
 } // namespace
 
@@ -118,6 +135,13 @@ int main(int argc, char **argv) {
   updraft::addNameValues(app, "--set", settings,
                          "name=value: sets a hyperparameter or a static flag", "NAME=VALUE");
   updraft::addStorage(app, storage);
+  app.add_option("--probe", options.probes,
+                 "name=expression, or the name of a function: a number for each parameter and\n"
+                 "step, printed as CSV")
+      ->type_name("PROBE")
+      ->allow_extra_args(false);
+  app.add_option("--probe-out", options.probeOutput,
+                 "File for the probes (default: the standard output)");
   app.add_option("--numerics", options.numerics,
                  "ieee, torch or fast: how arithmetic rounds (default: as packed, otherwise ieee)")
       ->type_name("MODE");
@@ -144,6 +168,8 @@ int main(int argc, char **argv) {
                                       status.message().ends_with('\n') ? "" : "\n"));
     return updraft::exitCodeOf(status.code());
   }
+  if (!options.probes.empty() && options.probeOutput.empty())
+    return 0; // the standard output is the table of probes
   std::string text = fmt::format("{} step{} on {} parameter{}, written to {}\n", options.steps,
                                  options.steps == 1 ? "" : "s", counts.stepped,
                                  counts.stepped == 1 ? "" : "s", options.output);

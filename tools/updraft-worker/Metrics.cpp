@@ -4,6 +4,7 @@
 
 #include "updraft/worker/v1/worker.grpc.pb.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <functional>
@@ -27,6 +28,9 @@ static constexpr std::array<const char *, 17> codes = {
     "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
     "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
     "DATA_LOSS", "UNAUTHENTICATED"};
+
+/// Prometheus keeps a time series for each probe of each parameter.
+static constexpr size_t maxProbes = 10000;
 
 namespace {
 
@@ -63,10 +67,34 @@ public:
     steps.type = prometheus::MetricType::Counter;
     steps.metric.emplace_back().counter.value = double(now.steps);
     result.push_back(std::move(steps));
+    addProbes(result);
     return result;
   }
 
 private:
+  void addProbes(std::vector<prometheus::MetricFamily> &result) const {
+    const std::vector<server::ProbeValue> probes = server.probes();
+    if (probes.empty())
+      return;
+    prometheus::MetricFamily reported, left;
+    reported.name = "updraft_probe";
+    reported.help = "The newest value of a probe, by optimizer, parameter and probe.";
+    left.name = "updraft_unreported_probes";
+    left.help = "Probes of parameters beyond the first 10000.";
+    reported.type = left.type = prometheus::MetricType::Gauge;
+    for (size_t i = 0; i < std::min(probes.size(), maxProbes); ++i) {
+      prometheus::ClientMetric &metric = reported.metric.emplace_back();
+      metric.label = {{"optimizer", probes[i].optimizer},
+                      {"parameter", probes[i].parameter},
+                      {"probe", probes[i].probe}};
+      metric.gauge.value = probes[i].value;
+    }
+    left.metric.emplace_back().gauge.value =
+        double(probes.size() - std::min(probes.size(), maxProbes));
+    result.push_back(std::move(reported));
+    result.push_back(std::move(left));
+  }
+
   const server::Server &server;
 };
 

@@ -62,8 +62,8 @@ protected:
     ASSERT_FALSE(fs::is_empty(folder)) << "it fails before it is imported";
     const fs::path dump = fs::directory_iterator(folder)->path();
     imported = dump / "01-import.mlir";
-    expanded = dump / "02-updraft-expand-storage.mlir";
-    for (const fs::path &file : {imported, expanded}) {
+    separated = dump / "02-updraft-separate-probes.mlir";
+    for (const fs::path &file : {imported, separated}) {
       ASSERT_TRUE(fs::remove(file));
       ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
     }
@@ -84,8 +84,8 @@ protected:
     std::thread other([&] { messages[1] = failureOf(second.first, second.second); });
     // For the other to come to the rule. If it came later, it would compile, and the test fail.
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    const std::ifstream goesOn(expanded);
-    fs::remove(expanded);
+    const std::ifstream goesOn(separated);
+    fs::remove(separated);
     one.join();
     other.join();
     for (const auto &[names, message] : {std::pair(first, messages[0]), {second, messages[1]}}) {
@@ -96,7 +96,7 @@ protected:
   }
 
   std::string folder;
-  fs::path imported, expanded; ///< the first dumps of a compilation
+  fs::path imported, separated; ///< the first dumps of a compilation
 };
 } // namespace
 

@@ -1,11 +1,13 @@
 //===- CompilerTest.cpp - updraft/Compiler.h --------------------------------------------------===//
 
 #include "updraft/Compiler.h"
+#include "updraft/Optimizer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 using namespace updraft;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -45,6 +47,31 @@ TEST(Compiler, PassesTheOtherOptions) {
   EXPECT_EQ(compile(source, options)->name(), "Second");
   options.target = "nvptx:sm_80";
   EXPECT_EQ(compile(source, options)->target(), "nvptx:sm_80");
+}
+
+TEST(Compiler, AddsProbes) {
+  CompileOptions options;
+  options.cacheDir = "";
+  options.probes = {"gradient_norm", "moved = norm(new_param - param)"};
+  const Rule rule = compile(descent, options).value();
+  EXPECT_THAT(rule.probes(), ElementsAre("gradient_norm", "moved"));
+  std::vector<float> values(3, 1.0f);
+  const std::vector<float> grad = {2, 0, 0};
+  Optimizer optimizer = Optimizer::create(rule, {ParamGroup{{values}, {}, {}}}).value();
+  EXPECT_EQ(optimizer.probeEvery().value(), 1u);
+  ASSERT_TRUE(optimizer.setProbeEvery(2));
+  for (int step = 0; step < 3; ++step)
+    ASSERT_TRUE(optimizer.step(TensorList{grad}));
+  uint64_t cursor = 0;
+  upd_probe_row rows[4];
+  double read[8];
+  size_t count = 0;
+  ASSERT_EQ(upd_optimizer_read_probes(optimizer.get(), &cursor, rows, read, 4, &count, nullptr),
+            UPD_OK);
+  ASSERT_EQ(count, 1u);
+  EXPECT_EQ(rows[0].step, 2);
+  EXPECT_EQ(read[0], 2);
+  EXPECT_EQ(read[1], 1);
 }
 
 TEST(Compiler, ReportsErrors) {

@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+#include <cstring>
 #include <thread>
 
 using namespace updraft;
@@ -153,6 +155,7 @@ void GroupRun::interpret(size_t group, const std::vector<upd_tensor> &grads) {
     step.step = double(parameter.step + 1);
     step.first = mine.stateCount() > 0 ? !parameter.hasState : parameter.step == 0;
     step.number = index;
+    step.probes = &parameter.probes;
     const std::vector<double> initial = mine.initialStates(hypers);
     for (auto [number, stream] : llvm::enumerate(mine.streams())) {
       std::vector<char> &memory = memoryOf(parameter, stream);
@@ -168,6 +171,7 @@ void GroupRun::interpret(size_t group, const std::vector<upd_tensor> &grads) {
   }
   const std::vector<bool> skipped = stepGroup({hypers, seed}, steps);
   for (auto [parameter, skip] : llvm::zip(taking, skipped)) {
+    parameter->wasSkipped = skip;
     parameter->step += !skip;
     parameter->hasState |= !skip;
   }
@@ -198,6 +202,47 @@ void GroupRun::compare(int step) {
   }
 }
 
+void GroupRun::probeEvery(int every) {
+  probedEvery = every;
+  ASSERT_EQ(upd_optimizer_set_probe_every(optimizer.get(), every), UPD_OK) << upd_last_error();
+}
+
+void GroupRun::compareProbes(int step, const std::vector<upd_tensor> &grads) {
+  const std::vector<std::string> &names = interpreters[0].probeNames();
+  ASSERT_EQ(upd_rule_probe_count(rule.get()), names.size());
+  for (auto [index, name] : llvm::enumerate(names))
+    EXPECT_EQ(upd_rule_probe_name(rule.get(), index), name);
+  std::vector<upd_probe_row> rows(parameters.size() + 1);
+  std::vector<double> values(rows.size() * names.size());
+  size_t count = 0;
+  uint64_t lost = 0;
+  ASSERT_EQ(upd_optimizer_read_probes(optimizer.get(), &probeCursor, rows.data(), values.data(),
+                                      rows.size(), &count, &lost),
+            UPD_OK)
+      << upd_last_error();
+  EXPECT_EQ(lost, 0u);
+  size_t row = 0;
+  const bool isProbed = probedEvery != 0 && step % probedEvery == 0;
+  for (auto [index, parameter] : llvm::enumerate(parameters)) {
+    if (!isProbed || grads[index].rank < 0)
+      continue;
+    ASSERT_LT(row, count) << "step " << step << ", parameter " << index;
+    EXPECT_EQ(rows[row].param, index);
+    EXPECT_EQ(rows[row].step, parameter.step + parameter.wasSkipped);
+    for (size_t i = 0; i < names.size(); ++i) {
+      const double compiled = values[row * names.size() + i], interpreted = parameter.probes[i];
+      // A skipped tensor has no values that need a sweep after the condition of `skip`.
+      const bool isEqual = std::isnan(compiled)
+                               ? std::isnan(interpreted) || parameter.wasSkipped
+                               : std::memcmp(&compiled, &interpreted, sizeof(double)) == 0;
+      ASSERT_TRUE(isEqual) << "step " << step << ", parameter " << index << ", probe " << names[i]
+                           << ": compiled " << compiled << ", interpreted " << interpreted;
+    }
+    ++row;
+  }
+  ASSERT_EQ(row, count);
+}
+
 void GroupRun::step(int number, int32_t threadsToApply) {
   const std::vector<upd_tensor> grads = fillGradients(number);
   if (recording)
@@ -213,4 +258,6 @@ void GroupRun::step(int number, int32_t threadsToApply) {
   for (size_t group : {0, 1})
     interpret(group, grads);
   ASSERT_NO_FATAL_FAILURE(compare(number));
+  if (!interpreters[0].probeNames().empty())
+    ASSERT_NO_FATAL_FAILURE(compareProbes(number, grads));
 }

@@ -8,6 +8,8 @@
 #include "Recording.h"
 #include "Sides.h"
 
+#include "updraft-c/probes.h"
+
 #include <map>
 #include <random>
 
@@ -46,6 +48,10 @@ public:
   /// has another number of threads when the prepared step is applied.
   void step(int number, int32_t threadsToApply = 0);
 
+  /// Probes every so many steps. Then `step` also compares the probes, in other steps that there
+  /// are none.
+  void probeEvery(int every);
+
   /// Steps a rule with parameters and gradients of each usual type, on 1 and on 3 threads.
   static void stepInEveryType(RuleCase ruleCase, const Shapes &shapes, int steps);
 
@@ -58,6 +64,8 @@ private:
     std::map<std::string, std::vector<char>> interpreted; // by stream, except those over groups
     int64_t step = 0;
     bool hasState = false;
+    std::vector<double> probes; // of the last step
+    bool wasSkipped = false;
 
     reference::Shape shape() const { return reference::Shape::of(dimensions); }
   };
@@ -67,6 +75,7 @@ private:
   std::vector<upd_tensor> fillGradients(int step);
   void interpret(size_t group, const std::vector<upd_tensor> &grads);
   void compare(int step);
+  void compareProbes(int step, const std::vector<upd_tensor> &grads);
   std::vector<char> &memoryOf(Parameter &parameter, const reference::Stream &stream) {
     return stream.over == Extent::group ? groupStates[{parameter.group, stream.name}]
                                         : parameter.interpreted[stream.name];
@@ -82,6 +91,8 @@ private:
   upd_pool poolView;
   std::mt19937_64 random{7};
   std::unique_ptr<Recording> recording;
+  int probedEvery = 1;
+  uint64_t probeCursor = 0;
 };
 
 } // namespace updraft::differential

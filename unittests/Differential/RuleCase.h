@@ -53,6 +53,7 @@ struct RuleCase {
   /// A NaN, encoded in f64, in the given states: as the value of a row or tensor, and as the middle
   /// element.
   std::optional<uint64_t> givenNaN = {};
+  std::vector<std::string> probes = {}; // those of the request
 };
 
 /// Runs the case compiled, through the C API, and interpreted, and compares every bit after every

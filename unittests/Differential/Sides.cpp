@@ -58,7 +58,9 @@ upd_dtype updraft::differential::dtypeOf(StorageFormat format) {
 }
 
 static RuleRequest requestOf(const RuleCase &ruleCase) {
-  return {ruleCase.rule, ruleCase.settings, ruleCase.storage, ruleCase.numerics};
+  RuleRequest request{ruleCase.rule, ruleCase.settings, ruleCase.storage, ruleCase.numerics};
+  request.probes = ruleCase.probes;
+  return request;
 }
 
 /// The C API only compiles for this machine.
@@ -93,6 +95,11 @@ llvm::Expected<RuleHandle> updraft::differential::compile(const RuleCase &ruleCa
   options.storage = storage.data();
   options.storage_count = storage.size();
   options.cache_dir = "";
+  std::vector<const char *> probes;
+  for (const std::string &probe : ruleCase.probes)
+    probes.push_back(probe.c_str());
+  options.probes = probes.data();
+  options.probe_count = probes.size();
   upd_rule *rule = nullptr;
   if (upd_compile(ruleCase.source.data(), ruleCase.source.size(), ruleCase.filename.c_str(),
                   &options, &rule) != UPD_OK)

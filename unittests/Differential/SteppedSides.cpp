@@ -2,11 +2,15 @@
 
 #include "SteppedSides.h"
 
+#include "updraft-c/probes.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <cmath>
 #include <cstring>
+#include <tuple>
 
 using namespace updraft;
 using namespace updraft::differential;
@@ -115,6 +119,56 @@ AssertionResult SteppedSides::setHyper(const std::string &name, double value) {
               require(upd_optimizer_set_hyper(side->optimizer.get(), group, name.c_str(), value));
           !set)
         return set;
+  return AssertionSuccess();
+}
+
+AssertionResult SteppedSides::probeEvery(uint64_t steps) {
+  for (SteppedSide *side : {&cpu, &device})
+    if (AssertionResult set = require(upd_optimizer_set_probe_every(side->optimizer.get(), steps));
+        !set)
+      return set;
+  return AssertionSuccess();
+}
+
+AssertionResult SteppedSides::readProbes(SteppedSide &side, std::vector<ProbedStep> &rows) const {
+  const size_t width = upd_rule_probe_count(side.rule.get());
+  std::vector<upd_probe_row> read(64);
+  std::vector<double> values(read.size() * width);
+  size_t count = 0;
+  if (AssertionResult got =
+          require(upd_optimizer_read_probes(side.optimizer.get(), &side.probeCursor, read.data(),
+                                            values.data(), read.size(), &count, nullptr));
+      !got)
+    return got;
+  for (size_t i = 0; i < count; ++i)
+    rows.push_back({read[i].step, read[i].param, {&values[i * width], &values[i * width] + width}});
+  llvm::sort(rows, [](const ProbedStep &a, const ProbedStep &b) {
+    return std::tie(a.step, a.tensor) < std::tie(b.step, b.tensor);
+  });
+  return AssertionSuccess();
+}
+
+AssertionResult SteppedSides::compareProbes() {
+  std::vector<ProbedStep> ofCpu, ofDevice;
+  for (auto [side, rows] : {std::pair(&cpu, &ofCpu), std::pair(&device, &ofDevice)})
+    if (AssertionResult read = readProbes(*side, *rows); !read)
+      return read;
+  comparedRows = ofCpu.size();
+  if (ofCpu.size() != ofDevice.size())
+    return AssertionFailure() << describe(ruleCase) << ": " << ofCpu.size()
+                              << " rows of probes, on the device " << ofDevice.size();
+  for (auto [here, there] : llvm::zip_equal(ofCpu, ofDevice)) {
+    if (here.step != there.step || here.tensor != there.tensor)
+      return AssertionFailure() << describe(ruleCase) << ": a row of step " << here.step
+                                << " and tensor " << here.tensor << ", on the device of step "
+                                << there.step << " and tensor " << there.tensor;
+    for (size_t i = 0; i < here.values.size(); ++i)
+      if (std::memcmp(&here.values[i], &there.values[i], sizeof(double)) != 0 &&
+          !(std::isnan(here.values[i]) && std::isnan(there.values[i])))
+        return AssertionFailure() << describe(ruleCase) << ": step " << here.step << ", tensor "
+                                  << here.tensor << ": probe " << i << " is " << here.values[i]
+                                  << ", on the device " << there.values[i];
+  }
   return AssertionSuccess();
 }
 
@@ -277,5 +331,5 @@ AssertionResult SteppedSides::compare() {
                                   << "` of tensor " << i << " differs";
     }
   }
-  return AssertionSuccess();
+  return compareProbes();
 }

@@ -28,9 +28,17 @@ struct SteppedSide {
   RuleHandle rule;
   OptimizerHandle optimizer;
   std::vector<void *> params, grads;
+  uint64_t probeCursor = 0;
 };
 
-/// Both sides of a case. Parameters and states must be bitwise equal.
+/// The probes of a tensor in a step.
+struct ProbedStep {
+  int64_t step;
+  uint64_t tensor;
+  std::vector<double> values;
+};
+
+/// Both sides of a case. Parameters, states, and probes must be bitwise equal.
 class SteppedSides {
 public:
   SteppedSides(const RuleCase &ruleCase, const SteppedOn &on, std::vector<GroupTensor> tensors)
@@ -52,6 +60,9 @@ public:
   /// aligned for any access.
   void moveGradients(size_t offset);
   void setPresent(size_t tensor, bool isPresent) { present[tensor] = isPresent; }
+  testing::AssertionResult probeEvery(uint64_t steps);
+  /// How many rows of probes each side had added, when `compare` ran last.
+  size_t rowsOfLastComparison() const { return comparedRows; }
   /// Saves each side and loads the other's file.
   testing::AssertionResult exchangeFiles();
   /// From now on, the device's states are in the caller's memory.
@@ -73,6 +84,9 @@ private:
   void *allocate(size_t bytes, size_t offsetBytes = 0);
   void *copyToDevice(const void *data, size_t bytes, size_t offsetBytes = 0);
   testing::AssertionResult makeOptimizer(SteppedSide &side, upd_device kind);
+  /// Those of the steps since the last call, by step and tensor.
+  testing::AssertionResult readProbes(SteppedSide &side, std::vector<ProbedStep> &rows) const;
+  testing::AssertionResult compareProbes();
   static testing::AssertionResult require(const runtime::Status &status) {
     return status.ok() ? testing::AssertionSuccess()
                        : testing::AssertionFailure() << status.message();
@@ -89,6 +103,7 @@ private:
   std::vector<bool> present; ///< tensors that have a gradient
   std::deque<std::vector<char>> memory;
   SteppedSide cpu, device;
+  size_t comparedRows = 0;
 };
 
 } // namespace updraft::differential

@@ -146,7 +146,7 @@ TEST(Compiler, DelaysForksNotOnlyWhenItFirstCompiles) {
   compile(request);
   // A compilation writes its first dumps into pipes, and blocks at each until the test opens it.
   const std::string first = (folder + "/01-import.mlir").str();
-  const std::string second = (folder + "/02-updraft-expand-storage.mlir").str();
+  const std::string second = (folder + "/02-updraft-separate-probes.mlir").str();
   for (const std::string &pipe : {first, second}) {
     ASSERT_FALSE(llvm::sys::fs::remove(pipe, /*IgnoreNonExisting=*/false));
     ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);

@@ -1,4 +1,4 @@
-//===- DocumentationTests.cpp - The examples of docs/language.md ------------------------------===//
+//===- DocumentationTests.cpp - The examples of the pages about the language ---------------------===//
 
 #include "updraft/Frontend/Frontend.h"
 
@@ -24,14 +24,15 @@ std::vector<std::pair<unsigned, StringRef>> examples(StringRef text) {
   return blocks;
 }
 
-TEST(Documentation, EveryExampleCompiles) {
-  auto buffer = llvm::MemoryBuffer::getFile(std::string(UPDRAFT_DOCS_DIR) + "/language.md");
+/// Compiles the examples of a page.
+void compileExamples(StringRef page, size_t atLeast) {
+  auto buffer = llvm::MemoryBuffer::getFile((StringRef(UPDRAFT_DOCS_DIR) + "/" + page).str());
   ASSERT_TRUE(static_cast<bool>(buffer));
   auto blocks = examples((*buffer)->getBuffer());
-  EXPECT_GE(blocks.size(), 7u);
+  EXPECT_GE(blocks.size(), atLeast);
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   for (auto [line, text] : blocks) {
-    SCOPED_TRACE("docs/language.md, line " + std::to_string(line));
+    SCOPED_TRACE("docs/" + page.str() + ", line " + std::to_string(line));
     DiagnosticEngine diagnostics;
     auto program = parseProgram(text, "language.upd", diagnostics);
     ASSERT_TRUE(program) << diagnostics.render();
@@ -41,5 +42,11 @@ TEST(Documentation, EveryExampleCompiles) {
       EXPECT_TRUE(mlir::succeeded(mlir::verify(*imported->module)));
     }
   }
+}
+
+TEST(Documentation, EveryExampleCompiles) {
+  compileExamples("language.md", 7);
+  compileExamples("language-matrices.md", 5);
+  compileExamples("probes.md", 1);
 }
 } // namespace

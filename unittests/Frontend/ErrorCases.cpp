@@ -22,6 +22,8 @@ void readDirective(StringRef line, RuleRequest &request) {
     request.rule = rest.str();
   else if (word == "@set")
     request.settings.emplace_back(name.str(), value.str());
+  else if (word == "@probe")
+    request.probes.push_back(rest.str());
   else
     request.storage.emplace_back(name.str(), parseStorageType(value).value_or(StorageType::F32));
 }

@@ -3,7 +3,7 @@
 // Errors/*.txt:
 //
 //   === name of the case
-//   @rule R, @set name=value, @store name=type      (any number, before the source)
+//   @rule R, @set name=value, @store name=type, @probe NAME   (any number, before the source)
 //   source of rule.upd
 //   +++ other.upd                                   (further files)
 //   --- expected

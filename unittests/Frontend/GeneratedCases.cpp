@@ -115,6 +115,16 @@ ErrorCase manyFiles() {
   return result;
 }
 
+ErrorCase manyProbes() {
+  ErrorCase result{"too many probes", {}, "rule R() {\n  update(param) {\n", {}, ""};
+  for (int i = 1; i <= 65; ++i)
+    result.source += "    probe p" + std::to_string(i) + " = norm(param)\n";
+  result.source += "    next param = param\n  }\n}\n";
+  result.expected = oneError("67:11", "rule `R` has 65 probes; at most 64 are allowed",
+                             "    probe p65 = norm(param)", 11, 3);
+  return result;
+}
+
 ErrorCase manyStates() {
   ErrorCase result{"too many states", {}, "rule R() {\n", {}, ""};
   for (int i = 1; i <= 65; ++i)
@@ -263,6 +273,7 @@ std::vector<ErrorCase> makeCases() {
       doubling("doubling constants", "2"),
       deepCalls(),
       manyFiles(),
+      manyProbes(),
       manyStates(),
       manyStatesOfStages(),
       largeImport(),

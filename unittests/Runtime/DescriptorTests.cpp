@@ -280,9 +280,9 @@ TEST(Descriptor, RefusesUnknownFlagsOfPlans) {
   const upd_descriptor_section section = sectionOf(UPD_SECTION_PLAN);
   upd_plan_record plan;
   std::memcpy(&plan, bytes.data() + section.offset, sizeof(plan));
-  plan.flags = 32;
+  plan.flags = 64;
   std::memcpy(bytes.data() + section.offset, &plan, sizeof(plan));
-  EXPECT_EQ(problemOf(bytes), "unknown flags of a plan 32, expected 0 to 31");
+  EXPECT_EQ(problemOf(bytes), "unknown flags of a plan 64, expected 0 to 63");
 }
 
 TEST(Descriptor, RefusesBytesThatAreNotText) {

@@ -178,6 +178,59 @@ TEST(RuleInterface, HoldsWhatWasWritten) {
   EXPECT_EQ(plan.sweeps[0].writes, (std::vector<uint32_t>{0, 2}));
 }
 
+/// A rule with probes: a plan for probed steps stands beside each other one.
+RuleInterface probed() {
+  RuleInterface rule = factored();
+  rule.probes = {{"ratio"}, {"gradient_norm"}};
+  for (size_t i = 0; i < 2; ++i) {
+    PlanInterface plan = rule.plans[i];
+    plan.isProbed = true;
+    plan.prefix = i == 0 ? "F_probed" : "F_probed_matrix";
+    rule.plans.push_back(std::move(plan));
+  }
+  return rule;
+}
+
+TEST(RuleInterface, HoldsProbes) {
+  const RuleInterface rule = readBack(probed());
+  ASSERT_EQ(rule.probes.size(), 2u);
+  EXPECT_EQ(rule.probes[1].name, "gradient_norm");
+  ASSERT_EQ(rule.plans.size(), 4u);
+  EXPECT_EQ(rule.unprobedPlans(), 2u);
+  EXPECT_EQ(rule.probedPlanOf(1), 3u);
+  EXPECT_FALSE(rule.plans[1].isProbed);
+  EXPECT_TRUE(rule.plans[3].isProbed);
+  EXPECT_EQ(rule.plans[3].prefix, "F_probed_matrix");
+  EXPECT_NE(rule.json().find(R"("probes":["ratio","gradient_norm"])"), std::string::npos);
+  EXPECT_EQ(readBack(factored()).unprobedPlans(), 2u);
+}
+
+TEST(RuleInterface, RefusesOtherPlansOfProbes) {
+  auto messageOf = [](const RuleInterface &rule) {
+    RuleInterface result;
+    return RuleInterface::read(rule.write(), result).message();
+  };
+  const std::string start = "descriptor of a compiled rule: ";
+  RuleInterface rule = probed();
+  rule.plans.pop_back();
+  EXPECT_EQ(messageOf(rule), start + "the rule has probes, but not a plan for probed steps beside "
+                                     "each other plan");
+  rule = probed();
+  rule.plans[2].isProbed = false;
+  EXPECT_EQ(messageOf(rule),
+            start + "plan 2 is for unprobed steps, in the place of one for the others");
+  rule = probed();
+  std::swap(rule.plans[2], rule.plans[3]);
+  EXPECT_EQ(messageOf(rule), start + "plan 2 is for other tensors or states than plan 0");
+  rule = probed();
+  rule.probes.clear();
+  EXPECT_EQ(messageOf(rule),
+            start + "plan 2 is for probed steps, in the place of one for the others");
+  rule = probed();
+  rule.probes[1].name = "ratio";
+  EXPECT_EQ(messageOf(rule), start + "probe `ratio` appears twice");
+}
+
 TEST(RuleInterface, HoldsPlansForVectorsAndMatrices) {
   const RuleInterface rule = readBack(factored());
   ASSERT_EQ(rule.plans.size(), 2u);

@@ -5,6 +5,7 @@
 #include "runtime/server/Server.h"
 #include "tools/updraft-worker/RuleSource.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -70,6 +71,38 @@ TEST_F(ServerTest, GroupsHaveTheirHyperparameters) {
                   server.setHypers(hypersOf("o", 1, {{"beta", 1.0}}));
                 }).find("no hyperparameter `beta`") != std::string::npos,
             true);
+}
+
+TEST_F(ServerTest, HasTheNewestProbes) {
+  request.mutable_rule()->set_source("rule Watched(lr = 0.1) {\n"
+                                     "  update(param, grad) {\n"
+                                     "    probe largest = max(grad)\n"
+                                     "    probe total = sum(new_param)\n"
+                                     "    next param = param - lr * grad\n"
+                                     "  }\n}\n");
+  server.createOptimizer(request);
+  auto texts = [&] {
+    std::string text;
+    for (const ProbeValue &probe : server.probes())
+      text +=
+          fmt::format("{} {} {} {}\n", probe.optimizer, probe.parameter, probe.probe, probe.value);
+    return text;
+  };
+  EXPECT_EQ(texts(), "");
+  server.openContext("o", 1, "a");
+  server.push("o", 1, {"a", 1}, gradientOf(0, {2, 4, 0}));
+  server.step("o", 1, {"a", 2});
+  EXPECT_EQ(texts(), "o w largest 4\no w total 3\n");
+  EXPECT_EQ(texts(), "o w largest 4\no w total 3\n");
+  for (uint64_t number = 3; number < 203; number += 2) {
+    server.openContext("o", number, "a");
+    server.push("o", number, {"a", number}, gradientOf(1, {float(number)}));
+    server.step("o", number, {"a", number + 1});
+    server.releaseContext("o", number, "a");
+  }
+  EXPECT_EQ(texts().substr(0, 49), "o w largest 4\no w total 3\no v largest 201\no v tot");
+  server.deleteOptimizer("o");
+  EXPECT_EQ(texts(), "");
 }
 
 TEST_F(ServerTest, ARefusedGradientChangesNothing) {

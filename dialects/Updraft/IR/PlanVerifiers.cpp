@@ -87,6 +87,16 @@ LogicalResult verifyHostOperations(Operation *host) {
   return verifyDialects(host->getRegion(0).front(), {"arith", "math", "scf"});
 }
 
+// commit_c2, probe_c3
+LogicalResult verifyOwnResult(Operation *user, Value value) {
+  if (value.getDefiningOp<PrologueOp>() && value.hasOneUse())
+    return success();
+  InFlightDiagnostic error = user->emitOpError()
+                             << "has an operand that is not its own result of `updraft.prologue`";
+  error.attachNote(value.getLoc()) << "it is defined here";
+  return error;
+}
+
 // sweep_c3
 LogicalResult verifyDistinct(SweepOp sweep, ValueRange streams, StringRef verb) {
   llvm::DenseSet<Value> seen;
@@ -112,14 +122,18 @@ LogicalResult PlanOp::verifyRegions() {
   // plan_c1
   for (Operation &operation : getBody().front())
     if (!isa<HyperOp, StepOp, FirstOp, SizeOp, StreamOp, ScalarOp, InitialOp, ValidateOp,
-             PrologueOp, SweepOp, MultiplyOp, CallOp, CommitOp>(operation))
+             PrologueOp, SweepOp, MultiplyOp, CallOp, CommitOp, ProbeOp>(operation))
       return operation.emitOpError()
              << "cannot be in a plan, must be in a host function or a sweep";
 
   llvm::StringSet<> hypers;
   if (failed(collectHyperNames(getBody().front(), hypers)) || failed(verifyStreams(*this)) ||
-      failed(verifyOne<InitialOp>(*this)) || failed(verifyOne<ValidateOp>(*this)))
+      failed(verifyOne<InitialOp>(*this)) || failed(verifyOne<ValidateOp>(*this)) ||
+      failed(verifyProbeNames(getBody().front())))
     return failure();
+  for (auto probe : getBody().getOps<ProbeOp>()) // probe_c3
+    if (failed(verifyOwnResult(probe, probe.getValue())))
+      return failure();
   if (size_t commits = countOps<CommitOp>(getBody().front()); commits > 1)
     return emitOpError() << "has " << commits << " `updraft.commit`, must have at most one";
 
@@ -448,14 +462,9 @@ LogicalResult CommitOp::verify() {
     return emitOpError() << "has " << getScalars().size() << " scalars, must have " << scalars
                          << ", one per `updraft.scalar`";
   // commit_c2
-  for (Value value : getOperands()) {
-    if (value.getDefiningOp<PrologueOp>() && value.hasOneUse())
-      continue;
-    InFlightDiagnostic error = emitOpError()
-                               << "has an operand that is not its own result of `updraft.prologue`";
-    error.attachNote(value.getLoc()) << "it is defined here";
-    return error;
-  }
+  for (Value value : getOperands())
+    if (failed(verifyOwnResult(*this, value)))
+      return failure();
   // commit_c3
   if (Value skip = getSkip())
     for (auto sweep : (*this)->getBlock()->getOps<SweepOp>())

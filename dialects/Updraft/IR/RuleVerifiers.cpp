@@ -36,6 +36,15 @@ LogicalResult verifyStateNames(RuleOp rule) {
   return success();
 }
 
+// probe_c1
+LogicalResult verifyProbe(ProbeOp probe, const ExtentAnalysis &extents) {
+  const Extent extent = extents.of(probe.getValue());
+  if (isWithin(extent, Extent::tensor))
+    return success();
+  return probe.emitOpError() << "has a value of extent `" << stringifyExtent(extent)
+                             << "`, must have at most the extent `tensor`";
+}
+
 // state_c1, require_c1
 LogicalResult verifyGroupExtent(Operation *operation, Value value, StringRef what,
                                 const ExtentAnalysis &extents) {
@@ -158,6 +167,8 @@ LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAna
       return failure();
     return verifyMessage(require, require.getMessage(), hypers);
   }
+  if (auto probe = dyn_cast<ProbeOp>(operation))
+    return verifyProbe(probe, extents);
   if (auto state = dyn_cast<StateOp>(operation))
     return verifyState(rule, state, extents);
   if (auto product = dyn_cast<ProductOp>(operation))
@@ -227,7 +238,8 @@ LogicalResult RuleOp::verifyRegions() {
 
   llvm::StringSet<> hypers;
   // rule_c4
-  if (failed(collectHyperNames(body, hypers)) || failed(verifyStateNames(*this)))
+  if (failed(collectHyperNames(body, hypers)) || failed(verifyStateNames(*this)) ||
+      failed(verifyProbeNames(body)))
     return failure();
 
   ExtentAnalysis extents(*this);

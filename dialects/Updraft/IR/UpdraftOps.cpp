@@ -14,3 +14,21 @@ using namespace updraft;
 bool PlanOp::multiplies() { return !getBody().getOps<MultiplyOp>().empty(); }
 
 bool PlanOp::hasWholeMatrices() { return multiplies() || !getBody().getOps<CallOp>().empty(); }
+
+bool PlanOp::isProbed() { return !getBody().getOps<ProbeOp>().empty(); }
+
+bool PlanOp::isBesideUnprobed() {
+  if (!isProbed())
+    return false;
+  auto firstForm = [](Operation *place) {
+    auto variants = dyn_cast<VariantsOp>(place);
+    return dyn_cast<PlanOp>(variants ? variants.getForms().front() : place);
+  };
+  Operation *place = isa<VariantsOp>((*this)->getParentOp()) ? (*this)->getParentOp() : *this;
+  Operation *before = place->getPrevNode();
+  while (before && !isa<PlanOp, VariantsOp>(before))
+    before = before->getPrevNode();
+  PlanOp other = before ? firstForm(before) : PlanOp();
+  return other && !other.isProbed() &&
+         firstForm(place).getSymName() == (other.getSymName() + probedSuffix).str();
+}

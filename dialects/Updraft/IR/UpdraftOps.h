@@ -31,6 +31,10 @@ template <typename FormOp> llvm::SmallVector<FormOp> formsIn(mlir::ModuleOp modu
   return forms;
 }
 
+/// The end of the name of a form for probed steps: that of R is R_probed, and that of R_matrix is
+/// R_probed_matrix.
+constexpr llvm::StringLiteral probedSuffix = "_probed";
+
 } // namespace updraft
 
 #endif // UPDRAFT_IR_UPDRAFTOPS_H

@@ -30,7 +30,7 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
     Constraints:
     - `plan_c1`: the body has only `updraft.hyper`, `updraft.step`, `updraft.first`, `updraft.size`,
       `updraft.stream`, `updraft.scalar`, host functions, sweeps, `updraft.multiply`,
-      `updraft.call` and `updraft.commit`.
+      `updraft.call`, `updraft.commit` and `updraft.probe`.
     - `plan_c2`: the first two streams are `param` and `grad`; names of streams and scalars are
       unique, and so are names of hyperparameters.
     - `plan_c3`: there are exactly one `updraft.initial` and one `updraft.validate`, and at most one
@@ -81,6 +81,10 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
     bool multiplies();
     /// Whether the plan has products or calls of functions of matrices.
     bool hasWholeMatrices();
+    /// Whether the plan has probes.
+    bool isProbed();
+    /// Whether the plan is for the probed steps of a rule that has a plan for the others, too.
+    bool isBesideUnprobed();
   }];
   let hasRegionVerifier = 1;
 }
@@ -180,7 +184,7 @@ def Updraft_PrologueOp : Updraft_HostFunctionOp<"prologue"> {
   let summary = "the scalars of a step";
   let description = [{
     Runs before the sweeps that follow it, once for all tensors that share its operands. Its results
-    are scalar operands of sweeps and of `updraft.commit`. A prologue computes as the rule says,
+    are scalar operands of sweeps, `updraft.commit` and `updraft.probe`. A prologue computes as the rule says,
     mostly in f64, and rounds the operands of sweeps to the compute type. A plan has one prologue
     before its first sweep, and one after each sweep whose reductions lead to more scalars.
 

@@ -100,6 +100,7 @@ def Updraft_VariantsOp : Updraft_Op<"variants", [
       the same defaults, and requirements with the same messages.
     - `variants_c3`: states of the same name have the same storage and extent, and are in the same
       order. `param` and `grad` have the same storage. The forms of `matrices` have the same states.
+    - `variants_c5`: all have the same probes in the same order.
 
     ```mlir
     updraft.variants vectors {
@@ -461,6 +462,31 @@ def Updraft_RequireOp : Updraft_Op<"require", [HasParent<"RuleOp">]> {
   let arguments = (ins I1:$condition, StrAttr:$message);
   let assemblyFormat = "$condition `,` $message attr-dict";
   let hasCanonicalizeMethod = 1;
+}
+
+// Not Pure: a probe is a result of the rule.
+def Updraft_ProbeOp : Updraft_Op<"probe", [ParentOneOf<["RuleOp", "PlanOp"]>]> {
+  let summary = "a number that a step reports";
+  let description = [{
+    A scalar of the tensor that a step computes beside the next parameter and states. It is not
+    kept from step to step, so it isn't a state, and nothing in the rule reads it.
+    `updraft-separate-probes` makes a rule without probes beside each rule that has some. A step
+    that isn't observed runs its plan.
+
+    If the step is skipped, a probe that is known when the condition of `skip` is known has its
+    value. The others are NaN.
+
+    Constraints:
+    - `probe_c1`: the value has at most the extent `tensor`.
+    - `probe_c2`: names of probes are unique in a rule or plan.
+    - `probe_c3`: in a plan, the value is a result of a prologue that nothing else uses.
+
+    ```mlir
+    updraft.probe "gradient_norm" = %norm
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, F64:$value);
+  let assemblyFormat = "$name `=` $value attr-dict";
 }
 
 def Updraft_NextOp : Updraft_Op<"next", [

@@ -54,6 +54,13 @@ Properties requirementsOf(Region &form) {
   return messages;
 }
 
+Properties probesOf(Region &form) {
+  Properties probes;
+  for (auto probe : form.getOps<ProbeOp>())
+    probes.push_back({probe.getName(), Attribute()});
+  return probes;
+}
+
 /// Returns the elements of `list` whose names `others` has, too.
 Properties sharedWith(const Properties &list, const Properties &others) {
   Properties shared;
@@ -87,7 +94,9 @@ template <typename FormOp> LogicalResult verifyAgree(FormOp first, FormOp other)
   if (failed(verifySame(other, hypersOf(first.getBody()), hypersOf(other.getBody()),
                         "hyperparameter")) ||
       failed(verifySame(other, requirementsOf(first.getBody()), requirementsOf(other.getBody()),
-                        "requirement")))
+                        "requirement")) ||
+      // variants_c5
+      failed(verifySame(other, probesOf(first.getBody()), probesOf(other.getBody()), "probe")))
     return failure();
   // variants_c3
   const Properties states = statesOf(first.getBody()), others = statesOf(other.getBody());

@@ -50,6 +50,15 @@ LogicalResult updraft::collectHyperNames(Block &block, llvm::StringSet<> &names)
   return success();
 }
 
+// probe_c2
+LogicalResult updraft::verifyProbeNames(Block &block) {
+  llvm::StringSet<> names;
+  for (auto probe : block.getOps<ProbeOp>())
+    if (!names.insert(probe.getName()).second)
+      return probe.emitOpError() << "has the name \"" << probe.getName() << "\" of another probe";
+  return success();
+}
+
 static LogicalResult refuseDialect(Operation *operation, Block &block,
                                    ArrayRef<StringRef> dialects) {
   auto quoted = llvm::map_range(dialects, [](StringRef name) { return ("`" + name + "`").str(); });

@@ -16,6 +16,9 @@ mlir::LogicalResult verifyMessage(mlir::Operation *operation, llvm::StringRef me
 /// Collects the names of the hyperparameters in `block`; emits an error for a duplicate name.
 mlir::LogicalResult collectHyperNames(mlir::Block &block, llvm::StringSet<> &names);
 
+/// Emits an error if two probes in `block` have one name.
+mlir::LogicalResult verifyProbeNames(mlir::Block &block);
+
 /// Emits an error for an operation in `block`, or nested in it, that is not from `dialects`, and
 /// for a terminator from another dialect.
 mlir::LogicalResult verifyDialects(mlir::Block &block, llvm::ArrayRef<llvm::StringRef> dialects);

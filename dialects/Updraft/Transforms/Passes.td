@@ -38,6 +38,56 @@ def SimplifyPass : Pass<"updraft-simplify", "::mlir::ModuleOp"> {
   ];
 }
 
+def SeparateProbesPass : Pass<"updraft-separate-probes", "::mlir::ModuleOp"> {
+  let summary = "Make a rule without probes beside each rule that has some";
+  let description = [{
+    A rule with probes becomes two rules: the first has no probes, and the second has the name with
+    `_probed` behind. Forms of `updraft.variants` become two `updraft.variants`, whose names are
+    @R, @R_matrix and @R_probed, @R_probed_matrix. A step that isn't probed then runs the code of a
+    rule without probes.
+
+    Before:
+
+    ```mlir
+    updraft.rule @SGD compute f32 {
+      %param = updraft.param stored f32 : f32
+      %grad = updraft.grad stored f32 : f32
+      %0 = arith.subf %param, %grad : f32
+      %1 = updraft.reduce max %grad over tensor : f32
+      updraft.probe "largest" = %1
+      updraft.next %0 : f32
+    }
+    ```
+
+    After:
+
+    ```mlir
+    updraft.rule @SGD compute f32 {
+      %param = updraft.param stored f32 : f32
+      %grad = updraft.grad stored f32 : f32
+      %0 = arith.subf %param, %grad : f32
+      %1 = updraft.reduce max %grad over tensor : f32
+      updraft.next %0 : f32
+    }
+    updraft.rule @SGD_probed compute f32 {
+      %param = updraft.param stored f32 : f32
+      %grad = updraft.grad stored f32 : f32
+      %0 = arith.subf %param, %grad : f32
+      %1 = updraft.reduce max %grad over tensor : f32
+      updraft.probe "largest" = %1
+      updraft.next %0 : f32
+    }
+    ```
+  }];
+  let dependentDialects = ["::updraft::UpdraftDialect"];
+  let options = [
+    Option<"onlyUnprobed", "only-unprobed", "bool", "false", "Make no rules with probes">
+  ];
+  let statistics = [
+    Statistic<"separatedProbes", "separated-probes", "Probes that one of two rules no longer has">
+  ];
+}
+
 def ExpandStoragePass : Pass<"updraft-expand-storage", "::mlir::ModuleOp"> {
   let summary = "Expand stochastic rounding and corrections of stored values";
   let description = [{

@@ -7,6 +7,7 @@
 #include "mlir/Pass/PassRegistry.h"
 
 void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
+  passes.addPass(createSeparateProbesPass());
   passes.addPass(createExpandStoragePass());
   passes.addPass(createSimplifyPass());
   passes.addPass(createRelaxPass());
@@ -15,6 +16,7 @@ void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
 }
 
 void updraft::buildTorchPipeline(mlir::OpPassManager &passes) {
+  passes.addPass(createSeparateProbesPass({.onlyUnprobed = true}));
   passes.addPass(createExpandStoragePass());
   passes.addPass(createSimplifyPass());
 }
@@ -22,11 +24,11 @@ void updraft::buildTorchPipeline(mlir::OpPassManager &passes) {
 void updraft::registerRulePipelines() {
   mlir::PassPipelineRegistration<>(
       "updraft-plan-pipeline",
-      "From rules to plans: expand storage, simplify, relax, orient products, "
+      "From rules to plans: separate probes, expand storage, simplify, relax, orient products, "
       "schedule",
       buildPlanPipeline);
   mlir::PassPipelineRegistration<>(
       "updraft-torch-pipeline",
-      "From rules to what is printed as PyTorch operations: expand storage, simplify",
+      "From rules to what is printed as PyTorch operations: drop probes, expand storage, simplify",
       buildTorchPipeline);
 }

@@ -53,6 +53,7 @@ private:
   void createWholeMatrix(Operation &operation);
   LogicalResult createSweep(const SweepDraft &draft, Value condition);
   void createCommit();
+  void createProbes();
 
   Slice sliceScalars(ValueRange roots) const;
   template <typename HostOp> void fillHostFunction(HostOp op, const Slice &slice, ValueRange roots);
@@ -72,6 +73,8 @@ private:
   /// The next scalar states and the skip condition, as results of prologues.
   SmallVector<Value> committed;
   Value skip;
+  /// The probes' values, as results of prologues.
+  SmallVector<Value> probed;
   unsigned hoisted = 0;
   /// Maps values of the rule to values of the plan: an input over elements, rows or columns to its
   /// stream, a scalar input to itself.
@@ -115,6 +118,7 @@ PlanOp Scheduler::run() {
   createInitial();
   createValidate();
   committed.resize(llvm::range_size(plan.getBody().getOps<ScalarOp>()));
+  probed.resize(llvm::range_size(rule.getBody().getOps<ProbeOp>()));
   chooseConditions();
   auto sweep = sweeps.begin();
   for (unsigned stage = 0; stage < stages.count(); ++stage) {
@@ -129,6 +133,7 @@ PlanOp Scheduler::run() {
     return {};
   }
   createCommit();
+  createProbes();
   return plan;
 }
 
@@ -230,6 +235,11 @@ LogicalResult Scheduler::createPrologue(unsigned stage) {
     roots.push_back(condition);
     commits.push_back(&skip);
   }
+  for (auto [probe, result] : llvm::zip(rule.getBody().getOps<ProbeOp>(), probed))
+    if (stages.of(probe.getValue()) == stage) {
+      roots.push_back(probe.getValue());
+      commits.push_back(&result);
+    }
   // The first prologue always exists: it initialises the row.
   if (roots.empty() && stage != 0)
     return success();
@@ -382,6 +392,11 @@ LogicalResult Scheduler::createSweep(const SweepDraft &draft, Value condition) {
 void Scheduler::createCommit() {
   if (!committed.empty() || skip)
     CommitOp::create(builder, next.getLoc(), committed, skip);
+}
+
+void Scheduler::createProbes() {
+  for (auto [probe, value] : llvm::zip(rule.getBody().getOps<ProbeOp>(), probed))
+    ProbeOp::create(builder, probe.getLoc(), probe.getName(), value);
 }
 
 // Streams must have types that memory can hold directly.

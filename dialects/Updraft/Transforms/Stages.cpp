@@ -12,9 +12,9 @@ using namespace mlir;
 using namespace updraft;
 
 /// Visits the results of the rule: the parameter and the states that change, with their next
-/// values, then the skip condition.
-template <typename AddNext, typename AddSkip>
-static void forResults(RuleOp rule, AddNext addNext, AddSkip addSkip) {
+/// values, then the skip condition, then the probes.
+template <typename AddNext, typename AddSkip, typename AddProbe>
+static void forResults(RuleOp rule, AddNext addNext, AddSkip addSkip, AddProbe addProbe) {
   Block &body = rule.getBody().front();
   auto next = cast<NextOp>(body.getTerminator());
   auto add = [&](Value current, Value value) {
@@ -27,14 +27,15 @@ static void forResults(RuleOp rule, AddNext addNext, AddSkip addSkip) {
     add(state, value);
   if (Value skip = next.getSkip())
     addSkip(skip);
+  for (auto probe : body.getOps<ProbeOp>())
+    addProbe(probe.getValue());
 }
 
 /// Returns the operations that the rule's results need, in order.
 static SmallVector<Operation *> neededOperations(RuleOp rule) {
   SmallVector<Value> results = sharedReductionsOf(rule);
-  forResults(
-      rule, [&](Value, Value value) { results.push_back(value); },
-      [&](Value skip) { results.push_back(skip); });
+  auto add = [&](Value value) { results.push_back(value); };
+  forResults(rule, [&](Value, Value value) { add(value); }, add, add);
   return Slice::compute(results, [](Value value) { return isa<StateOp>(value.getDefiningOp()); })
       .operations;
 }
@@ -121,7 +122,8 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
         if (!extents.isScalar(current))
           writingStage = std::max(writingStage, of(value));
       },
-      [&](Value skip) { writingStage = std::max(writingStage, of(skip)); });
+      [&](Value skip) { writingStage = std::max(writingStage, of(skip)); },
+      [&](Value probe) { stageCount = std::max(stageCount, of(probe) + 1); });
   // A value must not be written before the reductions that read it.
   for (ReduceOp reduce : needed)
     writingStage = std::max(writingStage, of(reduce) - 1);

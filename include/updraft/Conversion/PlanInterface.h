@@ -28,6 +28,8 @@ struct PlanInterface {
   unsigned rowScalarCount = 1;                        ///< values in a row
   /// Maps results of prologues to the states whose next value they are. Rows don't contain them.
   llvm::DenseMap<mlir::Value, ScalarOp> nextScalars;
+  /// Maps results of prologues to their numbers among the probes. Rows don't contain them.
+  llvm::DenseMap<mlir::Value, unsigned> probeIndex;
 
   /// The number of entries per tensor in the kernel's `streams`.
   unsigned streamCount() const {

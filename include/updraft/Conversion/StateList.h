@@ -34,7 +34,8 @@ llvm::SmallVector<PlanState> statesOf(PlanOp first, PlanOp matrix);
 PlanOp matrixPlanOf(PlanOp plan);
 
 /// Returns whether the functions of the rule, which belong to no single plan, are emitted with
-/// `plan`. This is the plan for vectors, or the plan for matrices if there is no other.
+/// `plan`. This is the plan for vectors, or the plan for matrices if there is no other, of those
+/// without probes.
 bool hasRuleFunctions(PlanOp plan);
 
 /// Returns the operation of the module that is the plan or contains it.

@@ -119,10 +119,10 @@ struct State {
   const Expr *when; ///< or null
 };
 
-enum class StatementKind : uint8_t { Let, Next, Skip, Hold, Repeat };
+enum class StatementKind : uint8_t { Let, Next, Probe, Skip, Hold, Repeat };
 
-/// `let name = value`, `next name = value when condition`, `skip when value`, `hold when value`, or
-/// a `repeat`.
+/// `let name = value`, `next name = value when condition`, `probe name = value`, `skip when value`,
+/// `hold when value`, or a `repeat`.
 struct Statement {
   StatementKind kind;
   Identifier name;      ///< the keyword of `skip`, `hold` and `repeat`

@@ -21,9 +21,6 @@ std::shared_ptr<const Program> parseProgram(llvm::StringRef text, llvm::StringRe
 std::shared_ptr<const Program> parseProgram(std::shared_ptr<const SourceFile> source,
                                             DiagnosticEngine &diagnostics);
 
-/// Whether the requested rule or chain may have separate forms for vectors and matrices.
-bool mayHaveMatrixRule(const Program &program, llvm::StringRef requested);
-
 struct RuleRequest {
   /// May be empty if the file has only one rule.
   std::string rule;
@@ -38,7 +35,13 @@ struct RuleRequest {
   std::string numerics = "ieee";
   /// The kinds of tensors that need the rule.
   upd_tensors tensors = UPD_ALL_TENSORS;
+  /// Probes beside those of the rule: `NAME = EXPRESSION`, or the name of a function whose
+  /// parameters have names of the rule's values.
+  std::vector<std::string> probes = {};
 };
+
+/// Whether the requested rule or chain may have separate forms for vectors and matrices.
+bool mayHaveMatrixRule(const Program &program, const RuleRequest &request);
 
 /// A static flag that was not set, and is derived from hyperparameters. The rule is valid only for
 /// hyperparameter values that give the flag this value.

@@ -26,6 +26,7 @@ enum class TokenKind : uint8_t {
   Let,
   Next,
   Over,
+  Probe,
   Repeat,
   Require,
   Return,

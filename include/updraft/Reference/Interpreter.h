@@ -51,6 +51,8 @@ struct TensorStep {
   /// columns of all batches in order. Tensors of a group share the buffer of a state over the
   /// group. The gradient's buffer is only read. Buffers need no alignment.
   std::vector<void *> buffers;
+  /// Receives the values of the probes, also if the tensor is skipped; may be null.
+  std::vector<double> *probes = nullptr;
 };
 
 /// The data that all tensors of a step share.
@@ -87,6 +89,7 @@ public:
   /// `param`, `grad`, then the states in the order of declaration. A stream of corrections directly
   /// follows the stream that it corrects; the parameter's follows `grad`.
   const std::vector<Stream> &streams() const;
+  const std::vector<std::string> &probeNames() const;
   size_t stateCount() const { return streams().size() - 2; }
   /// Whether the rule is for matrices.
   bool isMatrix() const;

@@ -98,6 +98,7 @@ class CompiledRules:
             repr(settings),
             repr(correspondence.all_storage),
             correspondence.numerics,
+            correspondence.probes,
             dtype,
             scaled,
             tensors,
@@ -113,6 +114,7 @@ class CompiledRules:
                 numerics=correspondence.numerics,
                 tensors=tensors,
                 target=target,
+                probes=correspondence.probes,
             )
             self._rules[key] = (correspondence.rule, made)
         return self._rules[key][1]
@@ -174,6 +176,7 @@ class Bucket:
         as_dense = sparse == AS_DENSE
         refusals = "" if as_dense else sparse or "", correspondence.dense or ""
 
+        self.probe_cursor = 0
         #: The type of new step counts.
         self.scalar = scalar_dtype(group)
         tensors = correspondence.tensors or _kind_of(params)
@@ -190,6 +193,8 @@ class Bucket:
                 target == "emulator",
                 self.scalar,
             )
+            if self.rule.probes:
+                self.stepper.set_probe_every(correspondence.probe_every)
             self.states = correspondence.state_names(self.rule.stored_states)
             self.flags = DerivedFlags(self.rule)
 
@@ -320,6 +325,17 @@ class Bucket:
     def abandon(self) -> None:
         """See `SteppedPart`."""
         self.stepper.abandon()
+
+    def take_probes(self) -> list[tuple[int, int, dict[str, float]]]:
+        """Returns the probes of the steps since the last call: the step count, the number in the
+        optimizer of the parameter, and the values.
+        """
+        places, values, self.probe_cursor, _ = self.stepper.read_probes(self.probe_cursor)
+        names = self.rule.probes
+        return [
+            (step, self._number_of(stepped), dict(zip(names, row, strict=True)))
+            for (step, stepped), row in zip(places.tolist(), values.tolist(), strict=True)
+        ]
 
     def _number_of(self, stepped: int) -> int:
         """The number in the optimizer of the parameter of a stepped tensor."""

@@ -3,7 +3,7 @@
 import math
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter, is_
@@ -14,9 +14,10 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from ..caller_warnings import warn_caller
-from ..compiled_rule import CompiledRule
+from ..compiled_rule import CompiledRule, require_probes
 from ..errors import UnsupportedError
 from ..package_definition import PackageDefinition
+from ..probes import Callback, CallbackHandle, ProbeRow, require_callback, require_every
 from ..torch_private import require_fusible, swaps_params
 from .adapter import listeners
 from .assigned_states import AssignedStates, States
@@ -232,13 +233,25 @@ class CompiledStep:
     _direct: DirectParts | None
     #: The kind of listener when the groups were compiled.
     _listening: Listening
+    #: Called with the rows of probed steps; None if there are none.
+    _probe_callbacks: list[Callback] | None = None
 
-    def _correspond(self, numerics: str | None, storage: Mapping[str, Any] | None) -> None:
+    def _correspond(
+        self,
+        numerics: str | None,
+        storage: Mapping[str, Any] | None,
+        probes: Sequence[str] = (),
+        probe_every: int = 1,
+    ) -> None:
         """Makes later compilations use these choices instead of the class's defaults."""
         if storage is not None and not isinstance(storage, Mapping):
             raise TypeError(f"`storage` is {type(storage)}; give a dict, `{{name: value}}`")
         self.correspondence = replace(
-            self._declared(), numerics=numerics, storage=dict(storage or {})
+            self._declared(),
+            numerics=numerics,
+            storage=dict(storage or {}),
+            probes=tuple(require_probes(probes)),
+            probe_every=require_every(probe_every),
         )
 
     def _declared(self) -> Correspondence:
@@ -369,6 +382,8 @@ class CompiledStep:
             mine["choices"] = {
                 "numerics": self.correspondence.numerics,
                 "storage": self.correspondence.storage,
+                "probes": self.correspondence.probes,
+                "probe_every": self.correspondence.probe_every,
             }
         mine["state"] = self._states.plain()
         return super().__getstate__() | mine  # type: ignore[misc,operator]
@@ -604,7 +619,64 @@ class CompiledStep:
             finally:
                 if self._states.others:
                     self._states.settle()
+        if self._probe_callbacks and (rows := self.probe_values()):
+            for callback in list(self._probe_callbacks):
+                callback(rows)
         return loss
+
+    @property
+    def probe_every(self) -> int:
+        """1 probes each step, 20 every 20th, 0 none. It may be changed at any time."""
+        return self.correspondence.probe_every
+
+    @probe_every.setter
+    def probe_every(self, every: int) -> None:
+        with self._stepping:
+            self._set_probe_every(require_every(every))
+            for bucket in self._probed_buckets():
+                bucket.stepper.set_probe_every(self.probe_every)
+
+    def _set_probe_every(self, every: int) -> None:
+        """Remembers it for buckets that are made later."""
+        self.correspondence = replace(self.correspondence, probe_every=every)
+
+    def _probed_buckets(self) -> list[Bucket]:
+        return [
+            bucket
+            for entry in self._compiled
+            for bucket in entry.buckets
+            if isinstance(bucket, Bucket) and bucket.rule.probes
+        ]
+
+    def probe_values(self) -> list[ProbeRow]:
+        """Returns the probes of the steps since the last call: a row for each parameter that had a
+        gradient, with its name if the groups have names, else its number. Doesn't wait for a step
+        that is running. At least 16 steps are kept; older ones are lost, and so are those before a
+        change of the parameter groups. A sharded parameter has the probes of its local shard.
+        """
+        names = {
+            number: name
+            for number, name in enumerate(
+                name
+                for group in self.param_groups
+                for name in group.get("param_names", [None] * len(group["params"]))
+            )
+            if name is not None
+        }
+        return [
+            ProbeRow(step, str(names.get(number, number)), values)
+            for bucket in self._probed_buckets()
+            for step, number, values in bucket.take_probes()
+        ]
+
+    def register_probe_callback(self, callback: Callback) -> CallbackHandle:
+        """Calls a function with the rows of each probed step, after the step. `probe_values` then
+        returns nothing. The handle has `remove()`. See `updraft.probes` for writers.
+        """
+        if self._probe_callbacks is None:
+            self._probe_callbacks = []
+        self._probe_callbacks.append(require_callback(callback))
+        return CallbackHandle(self._probe_callbacks, callback)
 
     def _step_all(self, scale: torch.Tensor | None, found_inf: torch.Tensor | None) -> None:
         """Steps all groups, or none if one is refused."""

@@ -75,6 +75,8 @@ class Correspondence:
     complex: str | None = None
     numerics: str | None = "torch"
     storage: Mapping[str, Any] = field(default_factory=dict)
+    probes: tuple[str, ...] = ()
+    probe_every: int = 1
     state_types: Mapping[str, str] = field(default_factory=dict)
     scalars: tuple[str, ...] = ()
     settled: bool = False

@@ -108,6 +108,9 @@ _MEANINGS = {
     "storage": "storage types of states that are not stored like the parameter, by their names",
     "numerics": '"ieee", "torch" or "fast"',
     "seed": "seed of the rule's random numbers",
+    "probes": "numbers that steps report for each parameter, which `probe_values()` returns: "
+    '"update_ratio", or "ratio = norm(new_param - param) / norm(param)"',
+    "probe_every": "1 to probe each step, 20 for every 20th, 0 for none",
 }
 
 _PLACES = {

@@ -44,16 +44,24 @@ class ModelOptimizer(RuleOptimizer):
         *,
         storage: Mapping[str, Any] | None = None,
         numerics: str | None = None,
+        probes: Sequence[str] = (),
+        probe_every: int = 1,
     ) -> None:
         self.rules = dict(rules)
-        self._correspond(numerics, storage)
+        self._correspond(numerics, storage, probes, probe_every)
         torch.optim.Optimizer.__init__(self, groups, {})
         self._require_allowed()
 
-    def _correspond(self, numerics: str | None, storage: Mapping[str, Any] | None) -> None:
+    def _correspond(
+        self,
+        numerics: str | None,
+        storage: Mapping[str, Any] | None,
+        probes: Sequence[str] = (),
+        probe_every: int = 1,
+    ) -> None:
         first, *_ = self.rules.values()
         self.rule = first.rule
-        super()._correspond(numerics, storage)
+        super()._correspond(numerics, storage, probes, probe_every)
         chosen = self.correspondence.storage
         states = {name: {*options.rule.states} for name, options in self.rules.items()}
         for state in chosen:
@@ -72,9 +80,16 @@ class ModelOptimizer(RuleOptimizer):
                     for state, stored in chosen.items()
                     if state == "state" or state in states[name]
                 },
+                probes=self.correspondence.probes,
+                probe_every=self.correspondence.probe_every,
             )
             for name, options in self.rules.items()
         }
+
+    def _set_probe_every(self, every: int) -> None:
+        super()._set_probe_every(every)
+        for name, each in self._each.items():
+            self._each[name] = replace(each, probe_every=every)
 
     def _correspondence_of(self, group: Group) -> Correspondence:
         return self._each[self._rule_name(group)]
@@ -143,6 +158,8 @@ def for_model(
     storage: Mapping[str, Any] | None = None,
     numerics: str | None = None,
     seed: int | None = None,
+    probes: Sequence[str] = (),
+    probe_every: int = 1,
     verbose: bool = True,
     **common: Any,
 ) -> ModelOptimizer:
@@ -174,6 +191,8 @@ def for_model(
         storage: storage types of states by name; see `updraft.optimizer`.
         numerics: "ieee" or "fast"; None for "ieee".
         seed: the seed of random numbers.
+        probes: numbers that steps report for each parameter; see `updraft.optimizer`.
+        probe_every: 1 probes each step, 20 every 20th, 0 none.
         verbose: whether to print the table.
         **common: options of any rule that has them, such as `lr`.
 
@@ -220,7 +239,14 @@ def for_model(
         entries = each.view.entries() if each.view else {}
         start = {"params": [], "rule": each.rule, **given[each.rule], **random, **entries}
         groups.setdefault(key, start)["params"].append((each.name, each.param))
-    made = ModelOptimizer(named, groups.values(), storage=storage, numerics=numerics)
+    made = ModelOptimizer(
+        named,
+        groups.values(),
+        storage=storage,
+        numerics=numerics,
+        probes=probes,
+        probe_every=probe_every,
+    )
     made.routes = found
     if verbose:
         print(table(found, [*named]))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -86,8 +86,14 @@ class Muon(SplitStep, torch.optim.Muon):
         tensors="matrices",
     )
 
-    def _correspond(self, numerics: str | None, storage: Mapping[str, Any] | None) -> None:
-        super()._correspond(numerics, storage)
+    def _correspond(
+        self,
+        numerics: str | None,
+        storage: Mapping[str, Any] | None,
+        probes: Sequence[str] = (),
+        probe_every: int = 1,
+    ) -> None:
+        super()._correspond(numerics, storage, probes, probe_every)
         if numerics == "fast":
             settings = {**self.correspondence.settings, "products": _products}
             self.correspondence = dataclasses.replace(self.correspondence, settings=settings)

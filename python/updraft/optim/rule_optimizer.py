@@ -61,6 +61,8 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
         storage: Mapping[str, Any] | None = None,
         numerics: str | None = None,
         seed: int | None = None,
+        probes: Sequence[str] = (),
+        probe_every: int = 1,
         **options: Any,
     ) -> None:
         self.rule = rule
@@ -77,7 +79,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                     f"the rule `{rule.name}` has no hyperparameter or static flag `{name}`; "
                     f"there are {', '.join(f'`{other}`' for other in known)}"
                 )
-        self._correspond(numerics, storage)
+        self._correspond(numerics, storage, probes, probe_every)
         hypers = {name: value for name, value in known.items() if name not in rule.statics}
         # An entry of the groups, so that it is saved with them, for rules that use random numbers.
         random = {} if seed is None else {"seed": require_seed(seed)}

@@ -2,7 +2,7 @@
 
 import abc
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,10 +49,21 @@ class SplitStep(TorchClass):
     def _require(group: Group) -> None:
         """Refuses options of a group that `_between` would refuse."""
 
-    def _correspond(self, numerics: str | None, storage: Mapping[str, Any] | None) -> None:
+    def _correspond(
+        self,
+        numerics: str | None,
+        storage: Mapping[str, Any] | None,
+        probes: Sequence[str] = (),
+        probe_every: int = 1,
+    ) -> None:
         in_two = numerics == "torch"
         self.update = type(self).update if in_two else None
-        super()._correspond(numerics, storage)
+        if self.update and probes:
+            raise UnsupportedError(
+                'with numerics="torch", a step consists of two rules, which cannot have probes; '
+                'give numerics="ieee" or "fast"'
+            )
+        super()._correspond(numerics, storage, probes, probe_every)
 
     def _declared(self) -> Correspondence:
         return super()._declared() if self.update else self.one_rule

@@ -1,7 +1,7 @@
 """The classes that are also in torch: torch's constructor, and how the rule is compiled."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import torch
@@ -35,7 +35,8 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
 
     The new step applies a compiled rule. The class of `torch.optim` defines the defaults, the
     parameter groups and the names of the states.
-    The constructor also takes `storage`, `numerics` and `seed`, like the classes of other rules.
+    The constructor also takes `storage`, `numerics`, `seed`, `probes` and `probe_every`, like the
+    classes of other rules.
     """
 
     __signature__ = _Signature()
@@ -53,6 +54,8 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
         storage: Mapping[str, Any] | None = None,
         numerics: Literal["ieee", "torch", "fast"] = "torch",
         seed: int | None = None,
+        probes: Sequence[str] = (),
+        probe_every: int = 1,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
@@ -61,14 +64,20 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
             self.defaults["seed"] = seed = require_seed(seed)
             for group in self.param_groups:
                 group.setdefault("seed", seed)
-        if storage or numerics != "torch":
-            self._choose(numerics, storage)
+        if storage or numerics != "torch" or probes or probe_every != 1:
+            self._choose(numerics, storage, probes, probe_every)
 
     # torch.compile can't trace a compilation.
     @disable_dynamo
-    def _choose(self, numerics: str, storage: Mapping[str, Any] | None) -> None:
+    def _choose(
+        self,
+        numerics: str,
+        storage: Mapping[str, Any] | None,
+        probes: Sequence[str],
+        probe_every: int,
+    ) -> None:
         """Compiles the rule with these choices, so that the constructor refuses invalid ones."""
-        self._correspond(numerics, storage)
+        self._correspond(numerics, storage, probes, probe_every)
         # torch's Adagrad has made `sum`, in one tensor.
         if IN_TWO_TENSORS.intersection(map(str, self.correspondence.storage.values())):
             self.state.clear()

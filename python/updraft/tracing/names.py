@@ -16,6 +16,7 @@ KEYWORDS = frozenset(
         "let",
         "next",
         "over",
+        "probe",
         "repeat",
         "require",
         "return",

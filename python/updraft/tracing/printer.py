@@ -145,6 +145,7 @@ class Printer:
         """Refuses values that only matrices have if the parameter may be a vector."""
         roots = [(condition.value, 0) for condition in body.conditions]
         roots += [(value, 0) for value in body.results.values()]
+        roots += [(value, 0) for value, _ in body.probes.values()]
         for name, (value, _) in body.nexts.items():
             when = self.trace.states[name].when
             roots.append((value, 0 if when is None else _side(when)))
@@ -283,6 +284,8 @@ class Printer:
     def _statements(self, body: Body) -> None:
         for condition in body.conditions:
             self._statement(condition.keyword + " when ", condition.value, condition.place)
+        for name, (value, place) in body.probes.items():
+            self._statement(f"probe {name} = ", value, place)
         # In the order in which the states are declared.
         for state in self.trace.states.values():
             if state.name in body.nexts:

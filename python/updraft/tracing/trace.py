@@ -86,11 +86,14 @@ class Body:
         self.nexts: dict[str, tuple[Value, Place | None]] = {}
         # The next values of `param` and `grad`.
         self.results: dict[str, Value] = {}
+        # The probes, and where they are made.
+        self.probes: dict[str, tuple[Value, Place | None]] = {}
 
     def roots(self) -> list[Value]:
         """All values that the body needs."""
         values = [condition.value for condition in self.conditions]
         values += [value for value, _ in self.nexts.values()]
+        values += [value for value, _ in self.probes.values()]
         return values + list(self.results.values())
 
 

@@ -1,0 +1,55 @@
+/*===- updraft-c/probes.h - The values of a rule's probes -------------------------*- C -*-===*
+ * A probe is a number that a step computes for each tensor, in the sweeps that the step has anyway:
+ * `probe gradient_norm = norm(grad)` in a rule, or one of upd_compile_options::probes. An optimizer
+ * keeps the values of its last probed steps in a ring buffer. Reading never makes a step wait.
+ *===---------------------------------------------------------------------------------------===*/
+#ifndef UPDRAFT_C_PROBES_H
+#define UPDRAFT_C_PROBES_H
+
+#include "updraft-c/optimizer.h"
+#include "updraft-c/types.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Probes every `every`-th step from now on: the steps of this optimizer whose number, counted from
+ * 1 at its creation, is a multiple. 1, the default, probes each step, and 0 none. Steps that aren't
+ * probed run the code of a rule without probes. Steps with gradients of rows are counted, but never
+ * probed. A step that is captured in a graph is probed at each replay if it was to be probed
+ * itself. The same rules for threads apply as for a step. */
+UPD_EXPORT upd_status upd_optimizer_set_probe_every(upd_optimizer *optimizer, uint64_t every);
+UPD_EXPORT upd_status upd_optimizer_get_probe_every(const upd_optimizer *optimizer,
+                                                    uint64_t *every);
+
+/* The probes of one parameter in one step. */
+typedef struct upd_probe_row {
+  int64_t step;    /* the parameter's step count, this step included */
+  uint32_t param;  /* counted over all groups */
+  uint32_t unused; /* 0 */
+} upd_probe_row;
+
+/* Copies the rows of probed steps that were added since `*cursor`, oldest first, at most `capacity`
+ * of them. Start with a cursor of 0; the call moves it behind the rows that it copied. `values`
+ * receives upd_rule_probe_count values for each row. `*count` becomes the number of rows, and
+ * `*lost` that of older rows that were overwritten before they were read; `lost` may be null. The
+ * optimizer keeps at least the last 16 steps of all parameters, and at least 16384 rows. Each
+ * reader has a cursor of its own.
+ *
+ * A step adds a row for each parameter with a gradient, in their order, when it is done. If the
+ * rule skips a parameter, its row has the values that were known when it was skipped, and NaN for
+ * the others. A step that `found_inf` turns off adds no rows.
+ *
+ * Any number of threads may call this function at any time, also during a step of another thread,
+ * as long as the optimizer isn't released. */
+UPD_EXPORT upd_status upd_optimizer_read_probes(const upd_optimizer *optimizer, uint64_t *cursor,
+                                                upd_probe_row *rows, double *values,
+                                                size_t capacity, size_t *count, uint64_t *lost);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,48 @@
+//===- ProbeTable.cpp - The probes of all steps, as CSV ---------------------------------------===//
+
+#include "ProbeTable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+using namespace updraft::run;
+using updraft::runtime::RuleInterface;
+using updraft::runtime::Status;
+
+/// Quotes a field of CSV if it needs that (RFC 4180).
+static std::string field(const std::string &text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos)
+    return text;
+  std::string quoted = "\"";
+  for (char c : text)
+    quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+Status ProbeTable::add(const RuleInterface &rule, const upd_optimizer *optimizer,
+                       std::span<const std::string *const> names, uint64_t &cursor) {
+  const size_t probes = rule.probes.size();
+  if (probes == 0)
+    return {};
+  if (lines.empty()) {
+    lines = "step,parameter";
+    for (const runtime::ProbeInterface &probe : rule.probes)
+      lines += "," + probe.name;
+    lines += "\n";
+  }
+  std::vector<upd_probe_row> rows(names.size());
+  std::vector<double> values(names.size() * probes);
+  for (size_t count = 1; count != 0;) {
+    if (const upd_status status = upd_optimizer_read_probes(
+            optimizer, &cursor, rows.data(), values.data(), rows.size(), &count, nullptr))
+      return Status(status, upd_last_error());
+    for (size_t i = 0; i < count; ++i) {
+      lines += fmt::format("{},{}", rows[i].step, field(*names[rows[i].param]));
+      for (size_t j = 0; j < probes; ++j)
+        lines += fmt::format(",{}", values[i * probes + j]);
+      lines += "\n";
+    }
+  }
+  return {};
+}

@@ -1,0 +1,292 @@
+//===- ProbesTest.cpp - updraft-c/probes.h ----------------------------------------------------===//
+
+#include "updraft-c/probes.h"
+
+#include "updraft-c/compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr const char *descent = R"(
+rule Descent(lr = 0.5) {
+  update(param, grad) {
+    probe moved = norm(new_param - param)
+    next param = param - lr * grad
+  }
+}
+)";
+
+struct ReleaseRule {
+  void operator()(upd_rule *rule) const { upd_rule_release(rule); }
+};
+struct ReleaseOptimizer {
+  void operator()(upd_optimizer *optimizer) const { upd_optimizer_release(optimizer); }
+};
+
+class Probes : public testing::Test {
+protected:
+  upd_status compile(std::vector<const char *> probes, const char *source = descent) {
+    upd_compile_options options{};
+    options.struct_size = sizeof(options);
+    options.cache_dir = "";
+    options.probes = probes.data();
+    options.probe_count = probes.size();
+    upd_rule *made = nullptr;
+    const upd_status status = upd_compile(source, std::strlen(source), "test.upd", &options, &made);
+    rule.reset(made);
+    return status;
+  }
+
+  /// An optimizer of two parameters, of 3 and 4 elements.
+  void create() {
+    static constexpr int64_t shapes[] = {3, 4};
+    std::vector<upd_tensor> params(2);
+    for (size_t i = 0; i < 2; ++i) {
+      params[i].data = data[i];
+      params[i].shape = &shapes[i];
+      params[i].rank = 1;
+      params[i].device = UPD_CPU;
+    }
+    upd_group group{params.data(), nullptr, 2, nullptr, 0};
+    upd_optimizer *made = nullptr;
+    ASSERT_EQ(upd_optimizer_create(rule.get(), &group, 1, nullptr, &made), UPD_OK)
+        << upd_last_error();
+    optimizer.reset(made);
+  }
+
+  void step(bool withSecond = true) {
+    const void *addresses[] = {grads[0], withSecond ? grads[1] : nullptr};
+    ASSERT_EQ(upd_optimizer_prepare_addresses(optimizer.get(), addresses, 2, nullptr, 0), UPD_OK)
+        << upd_last_error();
+    ASSERT_EQ(upd_optimizer_apply(optimizer.get()), UPD_OK) << upd_last_error();
+  }
+
+  void read(size_t capacity = 1000) {
+    rows.resize(capacity);
+    values.resize(capacity * upd_rule_probe_count(rule.get()));
+    size_t count = 0;
+    ASSERT_EQ(upd_optimizer_read_probes(optimizer.get(), &cursor, rows.data(), values.data(),
+                                        capacity, &count, &lost),
+              UPD_OK)
+        << upd_last_error();
+    rows.resize(count);
+    values.resize(count * upd_rule_probe_count(rule.get()));
+  }
+
+  float data[2][4] = {{1, 1, 1, 0}, {2, 2, 2, 2}};
+  float grads[2][4] = {{2, 2, 1, 0}, {4, 0, 0, 3}};
+  std::unique_ptr<upd_rule, ReleaseRule> rule;
+  std::unique_ptr<upd_optimizer, ReleaseOptimizer> optimizer;
+  std::vector<upd_probe_row> rows;
+  std::vector<double> values;
+  uint64_t cursor = 0, lost = 0;
+};
+
+TEST_F(Probes, AreThoseOfTheRuleThenThoseOfTheRequest) {
+  ASSERT_EQ(compile({"gradient_norm", "twice = 2 * sum(grad)"}), UPD_OK) << upd_last_error();
+  ASSERT_EQ(upd_rule_probe_count(rule.get()), 3u);
+  EXPECT_STREQ(upd_rule_probe_name(rule.get(), 0), "moved");
+  EXPECT_STREQ(upd_rule_probe_name(rule.get(), 1), "gradient_norm");
+  EXPECT_STREQ(upd_rule_probe_name(rule.get(), 2), "twice");
+  EXPECT_EQ(upd_rule_probe_name(rule.get(), 3), nullptr);
+  EXPECT_EQ(upd_rule_state_count(rule.get()), 0u);
+  // They don't change what the update depends on.
+  EXPECT_EQ(upd_rule_depends_on(rule.get()), UPD_EXTENT_ELEMENT);
+}
+
+TEST_F(Probes, AreReadForEachParameterAndStep) {
+  ASSERT_EQ(compile({"gradient_norm", "twice = 2 * sum(grad)"}), UPD_OK) << upd_last_error();
+  ASSERT_NO_FATAL_FAILURE(create());
+  ASSERT_NO_FATAL_FAILURE(read());
+  EXPECT_TRUE(rows.empty());
+  ASSERT_NO_FATAL_FAILURE(step());
+  ASSERT_NO_FATAL_FAILURE(step(/*withSecond=*/false));
+  ASSERT_NO_FATAL_FAILURE(read());
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].step, 1);
+  EXPECT_EQ(rows[0].param, 0u);
+  EXPECT_EQ(rows[1].param, 1u);
+  EXPECT_EQ(rows[2].step, 2);
+  EXPECT_EQ(rows[2].param, 0u);
+  EXPECT_THAT(values, ElementsAre(1.5, 3, 10, 2.5, 5, 14, 1.5, 3, 10));
+  EXPECT_EQ(lost, 0u);
+  ASSERT_NO_FATAL_FAILURE(read());
+  EXPECT_TRUE(rows.empty());
+}
+
+TEST_F(Probes, AreOfEveryNthStep) {
+  ASSERT_EQ(compile({}), UPD_OK) << upd_last_error();
+  ASSERT_NO_FATAL_FAILURE(create());
+  uint64_t every = 0;
+  ASSERT_EQ(upd_optimizer_get_probe_every(optimizer.get(), &every), UPD_OK);
+  EXPECT_EQ(every, 1u);
+  ASSERT_EQ(upd_optimizer_set_probe_every(optimizer.get(), 3), UPD_OK);
+  for (int i = 0; i < 7; ++i)
+    ASSERT_NO_FATAL_FAILURE(step());
+  ASSERT_NO_FATAL_FAILURE(read());
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].step, 3);
+  EXPECT_EQ(rows[3].step, 6);
+  ASSERT_EQ(upd_optimizer_set_probe_every(optimizer.get(), 0), UPD_OK);
+  for (int i = 0; i < 5; ++i)
+    ASSERT_NO_FATAL_FAILURE(step());
+  ASSERT_NO_FATAL_FAILURE(read());
+  EXPECT_TRUE(rows.empty());
+  // Each step counted, probed or not.
+  EXPECT_EQ(data[1][0], 2 - 12 * 0.5F * 4);
+}
+
+TEST_F(Probes, AreNaNIfTheyWereNotComputed) {
+  // The spread is of the sweep after the one that knows the sum.
+  ASSERT_EQ(compile({"spread = norm(grad - mean(grad))", "gradient_norm"}, R"(
+rule Careful(lr = 0.5) {
+  update(param, grad) {
+    skip when sum(grad) > 6
+    next param = param - lr * grad
+  }
+}
+)"),
+            UPD_OK)
+      << upd_last_error();
+  ASSERT_NO_FATAL_FAILURE(create());
+  ASSERT_NO_FATAL_FAILURE(step());
+  ASSERT_NO_FATAL_FAILURE(read());
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_NEAR(values[0], std::sqrt(6.) / 3, 1e-6);
+  EXPECT_EQ(rows[1].step, 1);
+  EXPECT_TRUE(std::isnan(values[2]));
+  EXPECT_EQ(values[3], 5);
+  EXPECT_EQ(data[1][0], 2);
+}
+
+TEST_F(Probes, AreNotOfStepsThatFoundInfTurnsOff) {
+  ASSERT_EQ(compile({}), UPD_OK) << upd_last_error();
+  ASSERT_NO_FATAL_FAILURE(create());
+  float found = 1;
+  upd_tensor tensor{};
+  tensor.data = &found;
+  tensor.device = UPD_CPU;
+  ASSERT_EQ(upd_optimizer_bind_found_inf(optimizer.get(), &tensor), UPD_OK) << upd_last_error();
+  ASSERT_NO_FATAL_FAILURE(step());
+  ASSERT_NO_FATAL_FAILURE(read());
+  EXPECT_TRUE(rows.empty());
+}
+
+TEST_F(Probes, LoseTheOldestRowsOfASlowReader) {
+  ASSERT_EQ(compile({}), UPD_OK) << upd_last_error();
+  ASSERT_NO_FATAL_FAILURE(create());
+  constexpr size_t kept = 16384, steps = 9000;
+  for (size_t i = 0; i < steps; ++i)
+    ASSERT_NO_FATAL_FAILURE(step());
+  ASSERT_NO_FATAL_FAILURE(read(3 * kept));
+  EXPECT_EQ(rows.size(), kept);
+  EXPECT_EQ(lost, 2 * steps - kept);
+  EXPECT_EQ(rows.back().step, int64_t(steps));
+}
+
+TEST_F(Probes, AreReadWhileAnotherThreadSteps) {
+  ASSERT_EQ(compile({"gradient_norm"}), UPD_OK) << upd_last_error();
+  ASSERT_NO_FATAL_FAILURE(create());
+  std::atomic<bool> isDone = false;
+  size_t count = 0, wrong = 0;
+  std::thread reader([&] {
+    std::vector<upd_probe_row> some(64);
+    std::vector<double> numbers(some.size() * 2);
+    uint64_t place = 0;
+    for (bool last = false; !last;) {
+      last = isDone;
+      for (size_t found = 1; found != 0;) {
+        wrong += upd_optimizer_read_probes(optimizer.get(), &place, some.data(), numbers.data(),
+                                           some.size(), &found, nullptr) != UPD_OK;
+        for (size_t i = 0; i < found; ++i)
+          wrong += numbers[2 * i + 1] != (some[i].param == 0 ? 3 : 5);
+        count += found;
+      }
+    }
+  });
+  for (int i = 0; i < 2000; ++i)
+    step();
+  isDone = true;
+  reader.join();
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(count, 4000u);
+}
+
+TEST_F(Probes, AreRefusedAtTheirPlace) {
+  EXPECT_EQ(compile({"gradient_norm", "size = norm(gard)"}), UPD_COMPILE_ERROR);
+  EXPECT_STREQ(upd_last_error(), "<probe>:1:13: error: unknown name `gard`; did you mean `grad`?\n"
+                                 "size = norm(gard)\n"
+                                 "            ^~~~\n");
+  EXPECT_EQ(compile({nullptr}), UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "probe 0 is null");
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  options.probe_count = 1;
+  upd_rule *made = nullptr;
+  EXPECT_EQ(upd_compile(descent, std::strlen(descent), nullptr, &options, &made),
+            UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "probes is null, but probe_count is not 0");
+}
+
+TEST_F(Probes, RefuseNull) {
+  ASSERT_EQ(compile({}), UPD_OK) << upd_last_error();
+  ASSERT_NO_FATAL_FAILURE(create());
+  size_t count = 0;
+  EXPECT_EQ(upd_optimizer_read_probes(nullptr, &cursor, nullptr, nullptr, 0, &count, nullptr),
+            UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "optimizer is null");
+  EXPECT_EQ(
+      upd_optimizer_read_probes(optimizer.get(), nullptr, nullptr, nullptr, 0, &count, nullptr),
+      UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "cursor or count is null");
+  EXPECT_EQ(
+      upd_optimizer_read_probes(optimizer.get(), &cursor, nullptr, nullptr, 1, &count, nullptr),
+      UPD_INVALID_ARGUMENT);
+  EXPECT_STREQ(upd_last_error(), "rows or values, where the result goes, is null");
+  EXPECT_EQ(upd_optimizer_get_probe_every(optimizer.get(), nullptr), UPD_INVALID_ARGUMENT);
+}
+
+TEST_F(Probes, AreAPartOfTheCachedRule) {
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  options.cache_dir = "";
+  for (size_t probes : {size_t(0), size_t(1), size_t(0)}) {
+    const char *probe = "gradient_norm";
+    options.probes = &probe;
+    options.probe_count = probes;
+    upd_rule *made = nullptr;
+    ASSERT_EQ(upd_compile(descent, std::strlen(descent), "cached.upd", &options, &made), UPD_OK);
+    EXPECT_EQ(upd_rule_probe_count(made), 1 + probes);
+    upd_rule_release(made);
+  }
+}
+
+TEST_F(Probes, AddNoSweep) {
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  const char *probes[] = {"update_ratio", "gradient_norm", "non_finite", "largest_update"};
+  options.probes = probes;
+  options.probe_count = 4;
+  char *text = nullptr;
+  ASSERT_EQ(upd_emit(descent, std::strlen(descent), "test.upd", &options, "explain", &text), UPD_OK)
+      << upd_last_error();
+  const std::string explained = text;
+  upd_string_release(text);
+  EXPECT_THAT(explained, HasSubstr("sweep 0"));
+  EXPECT_THAT(explained, testing::Not(HasSubstr("sweep 1")));
+}
+
+} // namespace
