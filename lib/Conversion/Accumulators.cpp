@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "updraft-c/kernel.h"
 
 using namespace mlir;
@@ -30,11 +31,26 @@ Value reductionIdentity(OpBuilder &builder, Location loc, ReductionKind kind, Ty
   return arith::ConstantOp::create(builder, loc, type, identity);
 }
 
+/// Whether a value in f64 is a product of two values that were f32 or narrower. Its 48 bits or less
+/// fit f64, so that it isn't rounded.
+static bool isExactProduct(Value value) {
+  auto product = value.getDefiningOp<arith::MulFOp>();
+  return product && llvm::all_of(product->getOperands(), [](Value factor) {
+           return factor.getDefiningOp<arith::ExtFOp>() != nullptr;
+         });
+}
+
 Value combineReduced(OpBuilder &builder, Location loc, ReductionKind kind, Value left,
                      Value right) {
   if (kind == ReductionKind::max)
     return arith::MaximumFOp::create(builder, loc, left, right);
-  return arith::AddFOp::create(builder, loc, left, right);
+  auto sum = arith::AddFOp::create(builder, loc, left, right);
+  // A fused multiply-add then has the bits of the two operations.
+  if (isExactProduct(right))
+    for (Operation *fusible : {right.getDefiningOp(), sum.getOperation()})
+      fusible->setAttr("fastmath", arith::FastMathFlagsAttr::get(builder.getContext(),
+                                                                 arith::FastMathFlags::contract));
+  return sum;
 }
 
 void accumulate(OpBuilder &builder, Location loc, ReductionKind kind, Value values,
@@ -187,8 +203,44 @@ LaneAccumulator::LaneAccumulator(OpBuilder &builder, Location loc, ModuleOp modu
   func::CallOp::create(builder, loc, functions.reset(), lanes);
 }
 
+/// If each value is 1 where a condition holds, else 0, returns the condition.
+static Value countedBy(OpBuilder &builder, Location loc, Value values) {
+  if (auto extended = values.getDefiningOp<arith::ExtFOp>())
+    values = extended.getIn();
+  auto choice = values.getDefiningOp<arith::SelectOp>();
+  if (!choice || !isa<VectorType>(choice.getCondition().getType()))
+    return {};
+  Value condition = choice.getCondition(), yes = choice.getTrueValue(), no = choice.getFalseValue();
+  if (matchPattern(yes, m_OneFloat()) && matchPattern(no, m_AnyZeroFloat()))
+    return condition;
+  if (!matchPattern(yes, m_AnyZeroFloat()) || !matchPattern(no, m_OneFloat()))
+    return {};
+  Value holds = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(cast<ShapedType>(condition.getType()), true));
+  return arith::XOrIOp::create(builder, loc, condition, holds);
+}
+
+/// Returns how many elements of a vector of i1 are true, as a vector of one f64.
+static Value countTrue(OpBuilder &builder, Location loc, Value vector) {
+  const auto lanes = cast<VectorType>(vector.getType()).getNumElements();
+  auto single = [](Type type) { return VectorType::get(1, type); };
+  Type bits = single(builder.getIntegerType(static_cast<unsigned>(lanes)));
+  Value word = vector::BitCastOp::create(builder, loc, bits, vector);
+  if (lanes < 64)
+    word = arith::ExtUIOp::create(builder, loc, single(builder.getI64Type()), word);
+  Value count = math::CtPopOp::create(builder, loc, word);
+  return arith::SIToFPOp::create(builder, loc, single(builder.getF64Type()), count);
+}
+
 void LaneAccumulator::add(OpBuilder &builder, Location loc, Value lane, Value values,
                           Value mask) const {
+  // A sum of counts is exact in any order, so one lane has it.
+  if (Value counted = kind == ReductionKind::sum ? countedBy(builder, loc, values) : Value()) {
+    if (mask)
+      counted = arith::AndIOp::create(builder, loc, counted, mask);
+    Value count = countTrue(builder, loc, counted);
+    return accumulate(builder, loc, kind, count, {lanes, {constantI64(builder, loc, 0)}});
+  }
   // A sum is never -0, so the identity doesn't change a lane. Storing all lanes is cheaper than
   // storing some, and later loads of the stored lanes don't stall.
   if (mask)

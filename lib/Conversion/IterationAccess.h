@@ -10,11 +10,16 @@
 
 namespace updraft {
 
-/// Whether only the function accesses the memory.
-inline bool isScratch(mlir::Value elements) {
+/// Returns the memory that shifts of elements begin in.
+inline mlir::Value withoutShifts(mlir::Value elements) {
   while (auto shift = elements.getDefiningOp<ShiftOp>())
     elements = shift.getElements();
-  return !!elements.getDefiningOp<ScratchOp>();
+  return elements;
+}
+
+/// Whether only the function accesses the memory.
+inline bool isScratch(mlir::Value elements) {
+  return !!withoutShifts(elements).getDefiningOp<ScratchOp>();
 }
 
 /// An access without a mask to `elements[number]` or `elements[origin, number]`, where `number` is

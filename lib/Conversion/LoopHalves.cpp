@@ -118,6 +118,28 @@ bool LoopHalves::findCombinations() {
   return true;
 }
 
+// Finds sums in scratch memory that nothing else in the loop accesses: `E[i] = E[i] + value`.
+void LoopHalves::findSums() {
+  llvm::DenseMap<Value, unsigned> accesses;
+  for (auto read : body.getOps<ReadOp>())
+    ++accesses[withoutShifts(read.getElements())];
+  for (auto write : body.getOps<WriteOp>())
+    ++accesses[withoutShifts(write.getElements())];
+  for (auto write : body.getOps<WriteOp>()) {
+    Value elements = write.getElements();
+    Operation *combine = write.getValues().getDefiningOp();
+    if (!combine || combine->getBlock() != &body || !combine->hasOneUse() ||
+        !elements.getDefiningOp<ScratchOp>() || accesses[elements] != 2 || write.getMask())
+      continue;
+    for (Value operand : combine->getOperands())
+      if (auto read = operand.getDefiningOp<ReadOp>();
+          read && read->getBlock() == &body && read.getElements() == elements &&
+          read.getIndices() == write.getIndices() && read->hasOneUse() && !read.getMask())
+        for (Operation *op : {read.getOperation(), combine, write.getOperation()})
+          sums[op] = combine;
+  }
+}
+
 // Whether the first half computes all operands of the combinations.
 bool LoopHalves::combinesEarly() const {
   return llvm::none_of(combinations, [&](Operation *combine) {
@@ -132,8 +154,11 @@ bool LoopHalves::isIndependent() {
       !matchPattern(loop.getStep(), m_ConstantInt(&constant)))
     return false;
   step = constant.getSExtValue();
+  findSums();
   llvm::SmallDenseSet<Value> writes;
   for (Operation &op : body.without_terminator()) {
+    if (sums.contains(&op))
+      continue;
     if (auto read = dyn_cast<ReadOp>(op)) {
       if (!writes.empty() || !isOwnElement(read))
         return false;
@@ -236,9 +261,10 @@ void LoopHalves::findCarried() {
 void LoopHalves::cutAt(unsigned cycle) {
   second.clear();
   for (Operation &op : body.without_terminator()) {
-    if (isRemade(op) || isa<ReadOp, PrefetchOp>(op) || combinations.contains(&op))
+    Operation *combine = sums.lookup(&op);
+    if (!combine && (isRemade(op) || isa<ReadOp, PrefetchOp>(op) || combinations.contains(&op)))
       continue;
-    bool isSecond = start[&op] >= cycle;
+    bool isSecond = start[combine ? combine : &op] >= cycle;
     if (auto write = dyn_cast<WriteOp>(op); write && count)
       isSecond =
           !isScratch(write.getElements()) || second.contains(write.getValues().getDefiningOp());

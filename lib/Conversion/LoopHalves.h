@@ -40,6 +40,8 @@ public:
   /// Whether each half recomputes the value: constants and numbers.
   static bool isRemade(mlir::Operation &op);
   bool isSecond(mlir::Operation &op) const { return second.contains(&op); }
+  /// Whether the operation reads, combines or writes a sum in scratch memory. One half does all.
+  bool isOfSum(mlir::Operation &op) const { return sums.contains(&op); }
   /// The values that the first half computes for the second.
   llvm::ArrayRef<mlir::Value> getCarried() const { return carried.getArrayRef(); }
   /// Returns the operation by which the first half writes a value to scratch memory, or null.
@@ -48,6 +50,7 @@ public:
 private:
   bool hasWholeIterations();
   bool findCombinations();
+  void findSums();
   bool combinesEarly() const;
   template <typename Access> bool isOwnElement(Access access);
   bool rereadsScratch();
@@ -68,6 +71,9 @@ private:
   unsigned latency = 0;                              ///< of an iteration
   llvm::DenseSet<mlir::Operation *> second;
   llvm::DenseSet<mlir::Operation *> combinations; ///< their results are the carried values
+  /// Maps each operation that reads, combines or writes a sum in scratch memory to the one that
+  /// combines.
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> sums;
   llvm::SetVector<mlir::Value> carried;
 };
 

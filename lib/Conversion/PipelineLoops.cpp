@@ -57,6 +57,8 @@ void PipelinedLoop::sinkLoads() {
   auto operations = body.without_terminator();
   auto firstWrite = llvm::find_if(operations, [](Operation &op) { return isa<WriteOp>(op); });
   for (ReadOp read : llvm::to_vector(body.getOps<ReadOp>())) {
+    if (halves.isOfSum(*read))
+      continue;
     Operation *before = &*firstWrite;
     for (Operation *user : read->getUsers())
       if (!halves.isSecond(*user) && user->isBeforeInBlock(before))

@@ -82,11 +82,13 @@ updraft.plan @R compute f32 {
 // Leaves start at multiples of 128.
 // CHECK:           scf.for %[[I:.*]] = %[[LEAF]] to %{{.*}} step
 // CHECK:             %[[W:.*]] = arith.extf %{{.*}} : vector<8xf32> to vector<8xf64>
-// CHECK:             %[[SQUARE:.*]] = arith.mulf %[[W]], %[[W]] : vector<8xf64>
+//
+// The square of an f32 is exact in f64, so that it can be fused with the sum.
+// CHECK:             %[[SQUARE:.*]] = arith.mulf %[[W]], %[[W]] fastmath<contract> : vector<8xf64>
 // CHECK:             %[[LAST_LANE:.*]] = arith.constant 127 : i64
 // CHECK:             %[[LANE:.*]] = arith.andi %[[I]], %[[LAST_LANE]] : i64
 // CHECK:             %[[SUM:.*]] = updraft.read %[[SUMS]][%[[LANE]]] : !updraft.elements<f64>, i64 -> vector<8xf64>
-// CHECK:             %[[SUM1:.*]] = arith.addf %[[SUM]], %[[SQUARE]] : vector<8xf64>
+// CHECK:             %[[SUM1:.*]] = arith.addf %[[SUM]], %[[SQUARE]] fastmath<contract> : vector<8xf64>
 // CHECK:             updraft.write %[[SUM1]], %[[SUMS]][%[[LANE]]] : vector<8xf64>, !updraft.elements<f64>, i64
 // CHECK:             %[[LAST_LANE1:.*]] = arith.constant 127 : i64
 // CHECK:             %[[LANE1:.*]] = arith.andi %[[I]], %[[LAST_LANE1]] : i64

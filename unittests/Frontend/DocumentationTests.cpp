@@ -1,4 +1,4 @@
-//===- DocumentationTests.cpp - The examples of the pages about the language ---------------------===//
+//===- DocumentationTests.cpp - The examples of the pages about the language ------------------===//
 
 #include "updraft/Frontend/Frontend.h"
 
@@ -45,7 +45,7 @@ void compileExamples(StringRef page, size_t atLeast) {
 }
 
 TEST(Documentation, EveryExampleCompiles) {
-  compileExamples("language.md", 7);
+  compileExamples("language.md", 15);
   compileExamples("language-matrices.md", 5);
   compileExamples("probes.md", 1);
 }
