@@ -2,6 +2,7 @@
 
 #include "runtime/cuda/CudaDevice.h"
 
+#include "runtime/timeline/Span.h"
 #include "updraft-c/gpu_kernel.h"
 
 #include <algorithm>
@@ -336,6 +337,8 @@ Status CudaDevice::launch(gpu::Kernel kernel, int64_t blocks, void **arguments,
   if (blocks <= 0)
     return {};
   const auto &launched = *static_cast<const CudaModule::NamedFunction *>(kernel);
+  const timeline::Span span("launch",
+                            [&](timeline::Event &event) { event.name("launch ", launched.name); });
   Scope scope(*this);
   if (Status status = scope.status(); !status.ok())
     return status;

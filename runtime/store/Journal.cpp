@@ -4,6 +4,7 @@
 
 #include "runtime/store/RecordHeader.h"
 #include "runtime/store/StoreError.h"
+#include "runtime/timeline/Span.h"
 
 #include <algorithm>
 #include <charconv>
@@ -188,6 +189,7 @@ void Journal::sync(uint64_t number) {
     requireWhole();
     if (!isSyncing)
       break;
+    const timeline::Span span("disk", "wait for another sync");
     changed.wait(lock);
   }
   isSyncing = true;

@@ -1,0 +1,46 @@
+"""Timelines: what the threads of the process do, as spans of time."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+from . import _updraft
+
+
+@contextlib.contextmanager
+def timeline(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Records the steps in the block, and writes them to `path` at its end.
+
+    The file has each step, its sweeps, products and calls as the threads run them, launches on
+    GPUs, and waits for threads and locks, in Chrome's Trace Event Format. ui.perfetto.dev and
+    chrome://tracing show it. If the block raises, the file is written as well.
+
+    A process records one timeline at a time.
+
+    Args:
+        path: the file. An older one is replaced.
+    """
+    file = os.path.abspath(os.fspath(path))  # the block may change the working directory
+    _updraft.timeline_start()
+    try:
+        yield
+    finally:
+        try:
+            _updraft.timeline_stop(file)
+        except BaseException:
+            _updraft.timeline_stop(None)
+            raise
+
+
+@contextlib.contextmanager
+def timeline_span(name: str) -> Iterator[None]:
+    """Shows the block as a span of the thread, if a timeline is recorded.
+
+    Args:
+        name: the text of the span, such as "backward".
+    """
+    begin = _updraft.timeline_now()
+    try:
+        yield
+    finally:
+        _updraft.timeline_add("program", name, begin)
