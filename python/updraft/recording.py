@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pathlib
 from collections.abc import Iterator
 
 from . import _updraft
@@ -20,7 +21,7 @@ def timeline(path: str | os.PathLike[str]) -> Iterator[None]:
     Args:
         path: the file. An older one is replaced.
     """
-    file = os.path.abspath(os.fspath(path))  # the block may change the working directory
+    file = str(pathlib.Path(path).absolute())  # the block may change the working directory
     _updraft.timeline_start()
     try:
         yield

@@ -18,6 +18,7 @@
 #include <utility>
 
 using namespace updraft::store;
+namespace timeline = updraft::timeline;
 
 /// Throws the error in errno.
 [[noreturn]] static void fail(const std::string &what) {

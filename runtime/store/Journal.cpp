@@ -13,6 +13,7 @@
 #include <utility>
 
 using namespace updraft::store;
+namespace timeline = updraft::timeline;
 
 static constexpr std::string_view prefix = Journal::prefix;
 
