@@ -1,4 +1,4 @@
-//===- updraft/Timeline.h - What threads do, as spans of time -----------------------*- C++ -*-===//
+//===- updraft/Timeline.h - Recording the spans of threads --------------------------*- C++ -*-===//
 // A file for ui.perfetto.dev and chrome://tracing. updraft-c/timeline.h says more.
 
 #ifndef UPDRAFT_TIMELINE_H

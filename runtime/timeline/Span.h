@@ -28,7 +28,7 @@ public:
     nameAt = length;
   }
 
-  /// Appends texts and integers to the name. What doesn't fit is left out.
+  /// Appends texts and integers to the name. A name that doesn't fit is cut.
   template <typename... Parts> void name(const Parts &...parts) { (append(parts), ...); }
 
   /// Adds a number that the viewer shows, at most two. `key` must be a literal.
