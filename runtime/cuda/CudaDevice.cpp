@@ -253,8 +253,10 @@ Status CudaDevice::read(void *to, const void *memory, size_t bytes, gpu::Stream 
   if (Status status = checkNotCaptured(queueOf(stream), what, nothingRuns); !status.ok())
     return status;
   Result result = driver.copyToHostAsync(to, addressOf(memory), bytes, queueOf(stream));
-  if (result == success)
+  if (result == success) {
+    const timeline::Span span("wait", "wait for the GPU");
     result = driver.streamSynchronize(queueOf(stream));
+  }
   return driver.check(result, what);
 }
 
@@ -265,6 +267,7 @@ Status CudaDevice::wait(gpu::Stream stream) {
   const std::string what = fmt::format("cannot wait for {}", target.name);
   if (Status status = checkNotCaptured(queueOf(stream), what, nothingRuns); !status.ok())
     return status;
+  const timeline::Span span("wait", "wait for the GPU");
   return driver.check(driver.streamSynchronize(queueOf(stream)), what);
 }
 
