@@ -142,3 +142,19 @@ def test_a_forked_child_has_no_spans_of_its_parent(tmp_path):
         os.waitpid(child, 0)
     assert spans_of(tmp_path / "steps.json")
     assert not spans_of(tmp_path / "child.json")
+
+
+def test_a_step_of_torch_has_both_halves_in_it(tmp_path):
+    torch = pytest.importorskip("torch")
+    optim = pytest.importorskip("updraft.optim")
+    parameters = [torch.nn.Parameter(torch.ones(10)) for _ in range(2)]
+    optimizer = optim.AdamW([{"params": [parameter]} for parameter in parameters])
+    for parameter in parameters:
+        parameter.grad = torch.ones(10)
+    optimizer.step()
+    with updraft.timeline(tmp_path / "steps.json"):
+        optimizer.step()
+    (spans,) = spans_of(tmp_path / "steps.json").values()
+    require_nesting(spans)
+    steps = [span["name"] for span in spans if span["cat"] == "step"]
+    assert steps == ["step"] + ["prepare AdamW"] * 2 + ["apply AdamW"] * 2
