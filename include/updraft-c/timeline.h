@@ -1,4 +1,4 @@
-/*===- updraft-c/timeline.h - What the threads of a process do, as spans of time ---*- C -*-===*
+/*===- updraft-c/timeline.h - The timeline of a process: spans of its threads -------*- C -*-===*
  * A timeline has spans: each step, its sweeps, products and calls as the threads run them, launches
  * on GPUs, and waits for threads, locks and disks. The file is JSON in Chrome's Trace Event Format,
  * which ui.perfetto.dev and chrome://tracing show (docs/timeline.md).

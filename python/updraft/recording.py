@@ -20,6 +20,18 @@ def timeline(path: str | os.PathLike[str]) -> Iterator[None]:
 
     Args:
         path: the file. An older one is replaced.
+
+    >>> import json, tempfile
+    >>> import numpy as np
+    >>> import updraft
+    >>> param, grad = np.ones(3, np.float32), np.ones(3, np.float32)
+    >>> optimizer = updraft.ArrayOptimizer(updraft.load("SGD").compile(), [param], lr=0.5)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with updraft.timeline(folder.name + "/steps.json"):
+    ...     optimizer.step([grad])
+    >>> events = json.load(open(folder.name + "/steps.json"))["traceEvents"]
+    >>> [event["name"] for event in events if event.get("cat") == "step"]
+    ['step SGD', 'prepare SGD', 'apply SGD']
     """
     file = str(pathlib.Path(path).absolute())  # the block may change the working directory
     _updraft.timeline_start()
@@ -39,6 +51,10 @@ def timeline_span(name: str) -> Iterator[None]:
 
     Args:
         name: the text of the span, such as "backward".
+
+    >>> import updraft
+    >>> with updraft.timeline_span("backward"):
+    ...     pass
     """
     begin = _updraft.timeline_now()
     try:
