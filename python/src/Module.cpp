@@ -8,6 +8,7 @@
 #include "Optimizer.h"
 #include "Package.h"
 #include "Rule.h"
+#include "Timeline.h"
 
 #include <nanobind/stl/string.h>
 
@@ -24,4 +25,5 @@ NB_MODULE(_updraft, module) {
   updraft::python::bindPackage(module);
   updraft::python::bindRule(module);
   updraft::python::bindOptimizer(module);
+  updraft::python::bindTimeline(module);
 }

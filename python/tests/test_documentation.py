@@ -51,6 +51,7 @@ SHOWN = {
     "probes.md": 2,
     "python.md": 2,
     "rules.md": 0,
+    "timeline.md": 0,
     "tutorials/first_rule.md": 4,
     "tutorials/first_steps.md": 5,
     "tutorials/qhm.md": 2,

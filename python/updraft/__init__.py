@@ -35,6 +35,7 @@ from .errors import (
 )
 from .loading import load
 from .meta_optimizer import MetaOptimizer
+from .recording import timeline, timeline_span
 from .shipped import shipped_rules
 from .torch_optimizer import optimizer
 from .tracing.rule import rule, transform
@@ -65,6 +66,8 @@ __all__ = [
     "optimizer",
     "rule",
     "shipped_rules",
+    "timeline",
+    "timeline_span",
     "transform",
     "transforms",
 ]

@@ -4,6 +4,7 @@
 #define UPDRAFT_RUNTIME_BASE_POOLPARTS_H
 
 #include "runtime/base/FloatEnvironment.h"
+#include "runtime/timeline/Span.h"
 #include "updraft-c/optimizer.h"
 
 #include <algorithm>
@@ -23,6 +24,35 @@ inline upd_pool callingThread() {
   return pool;
 }
 
+/// Calls body(index) for each of `count` parts on the threads of the pool. The body must not throw.
+/// The timeline shows how long the caller waits for other threads.
+template <typename Body> void runParts(const upd_pool &pool, size_t count, const Body &body) {
+  static thread_local const char thisThread = 0;
+  struct Job {
+    const Body &body;
+    const char *caller;
+    int64_t callerDone; ///< when the caller ended its last part; 0 without a timeline
+  } job{body, nullptr, timeline::now()};
+  if (job.callerDone != 0) [[unlikely]]
+    job.caller = &thisThread;
+  pool.run(
+      pool.pool, static_cast<int32_t>(count),
+      [](void *context, int32_t index) {
+        DefaultFloatEnvironment environment;
+        Job &job = *static_cast<Job *>(context);
+        job.body(static_cast<size_t>(index));
+        if (job.caller && job.caller == &thisThread) [[unlikely]]
+          job.callerDone = timeline::now();
+      },
+      &job);
+  if (job.callerDone != 0) [[unlikely]] {
+    timeline::Event wait("wait", job.callerDone);
+    wait.name("wait for threads");
+    wait.end = timeline::now();
+    timeline::add(wait);
+  }
+}
+
 /// Calls body(begin, end) for contiguous parts that cover [0, count). Each part has at least
 /// `grain` elements, unless it is the only one. The body must not throw.
 template <typename Body>
@@ -32,19 +62,8 @@ void forParts(const upd_pool &pool, size_t count, size_t grain, const Body &body
     parts = std::min(parts, static_cast<size_t>(std::max(pool.thread_count(pool.pool), 1)));
   if (parts <= 1)
     return body(size_t(0), count);
-  struct Job {
-    const Body &body;
-    size_t count, parts;
-  } job{body, count, parts};
-  pool.run(
-      pool.pool, static_cast<int32_t>(parts),
-      [](void *context, int32_t index) {
-        DefaultFloatEnvironment environment;
-        const Job &job = *static_cast<const Job *>(context);
-        const auto part = static_cast<size_t>(index);
-        job.body(job.count * part / job.parts, job.count * (part + 1) / job.parts);
-      },
-      &job);
+  runParts(pool, parts,
+           [&](size_t part) { body(count * part / parts, count * (part + 1) / parts); });
 }
 
 } // namespace updraft::runtime

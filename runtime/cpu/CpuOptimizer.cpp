@@ -231,7 +231,7 @@ void CpuOptimizer::countPlanStep() {
   plan.discard();
 }
 
-Status CpuOptimizer::prepare(const StepGradients &gradients) {
+Status CpuOptimizer::prepareStep(const StepGradients &gradients) {
   DefaultFloatEnvironment environment;
   prepared = Prepared::Nothing;
   rowsRuns.clear();
@@ -255,7 +255,7 @@ Status CpuOptimizer::prepare(const StepGradients &gradients) {
   return {};
 }
 
-Status CpuOptimizer::apply(const upd_step_observer *observer) {
+Status CpuOptimizer::applyStep(const upd_step_observer *observer) {
   if (prepared == Prepared::Nothing)
     return invalidArgument("no step is prepared: none was, it was refused or applied, or the "
                            "optimizer has changed since");

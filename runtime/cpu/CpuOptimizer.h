@@ -17,9 +17,9 @@ public:
   static Status create(const std::shared_ptr<const Kernels> &kernels, const upd_group *groups,
                        size_t groupCount, const upd_pool *pool, std::unique_ptr<Optimizer> &result);
 
-  Status prepare(const StepGradients &gradients) override;
+  Status prepareStep(const StepGradients &gradients) override;
   /// Fails only if no step is prepared.
-  Status apply(const upd_step_observer *observer) override;
+  Status applyStep(const upd_step_observer *observer) override;
 
   Status setStream(void *stream) override;
   Status getStep(size_t param, int64_t &step) override;

@@ -35,6 +35,11 @@ void PlanRun::runCalls(const Walk &walk, size_t end) const {
 
 void PlanRun::runCall(const CallInterface &call, size_t position, int64_t batch,
                       void *workspace) const {
+  const timeline::Span span("call", [&](timeline::Event &event) {
+    event.name(plan.prefix, " ", nameOf(call.function));
+    event.number("elements", shapeOf(plan, call, shapes[position]).elements());
+    event.number("parameter", list[position].param);
+  });
   std::array<const void *, 2> operands = {};
   for (size_t i = 0; i < call.operands.size(); ++i)
     operands[i] = stream(position, call.operands[i]);

@@ -48,6 +48,11 @@ Part partOf(const TensorShape &result, bool symmetric, size_t index, size_t coun
 
 void PlanRun::multiplyPart(const ProductInterface &product, size_t position, size_t part,
                            size_t parts, void *workspace) const {
+  const timeline::Span span("product", [&](timeline::Event &event) {
+    event.name(plan.prefix, " product ", &product - plan.products.data());
+    event.number("multiply_adds", operationsOf(product, position) / static_cast<int64_t>(parts));
+    event.number("parameter", list[position].param);
+  });
   auto shapeOf = [&](uint32_t stream) { return shapes[position].of(plan.streams[stream].over); };
   const TensorShape lhs = shapeOf(product.lhs), rhs = shapeOf(product.rhs),
                     result = shapeOf(product.result);

@@ -15,6 +15,7 @@
 #include "runtime/optimizer/InitialValues.h"
 #include "runtime/optimizer/MatrixLayout.h"
 #include "runtime/optimizer/QuantBlocks.h"
+#include "runtime/timeline/Span.h"
 
 #include <array>
 #include <memory>
@@ -129,6 +130,8 @@ private:
   Traversal nextTraversal(Walk &walk);
   void runTraversal(const Traversal &traversal) const;
   void runPart(const Traversal &traversal, StepBoundary begin, StepBoundary end) const;
+  void describe(timeline::Event &event, const Traversal &traversal, StepBoundary begin,
+                StepBoundary end) const;
   void runRanges(const Traversal &traversal, size_t position, const upd_range *ranges,
                  size_t count) const;
   size_t equalFrom(const Traversal &traversal, size_t position, size_t end) const;

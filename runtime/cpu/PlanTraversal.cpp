@@ -1,6 +1,6 @@
 //===- PlanTraversal.cpp - Sweeps over the tensors of a plan, on all threads ------------------===//
 
-#include "runtime/base/FloatEnvironment.h"
+#include "runtime/base/PoolParts.h"
 #include "runtime/cpu/PlanRun.h"
 
 #include <algorithm>
@@ -17,20 +17,8 @@ void PlanRun::runTraversal(const Traversal &traversal) const {
   const StepPartition &parts = traversal.domain.parts(begin, end, pool);
   if (parts.parts() == 1)
     return runPart(traversal, parts[0], parts[1]);
-  struct Job {
-    const PlanRun &run;
-    const Traversal &traversal;
-    const StepPartition &parts;
-  } job{*this, traversal, parts};
-  pool.run(
-      pool.pool, static_cast<int32_t>(parts.parts()),
-      [](void *context, int32_t index) {
-        DefaultFloatEnvironment environment;
-        const Job &job = *static_cast<const Job *>(context);
-        const auto part = static_cast<size_t>(index);
-        job.run.runPart(job.traversal, job.parts[part], job.parts[part + 1]);
-      },
-      &job);
+  runParts(pool, parts.parts(),
+           [&](size_t part) { runPart(traversal, parts[part], parts[part + 1]); });
   // If a part ends within a tensor, several threads have run over that tensor.
   for (size_t part = 1, last = end; part < parts.parts() && traversal.isLast; ++part)
     if (const StepBoundary &cut = parts[part]; cut.element != 0 && cut.tensor != last) {
@@ -39,8 +27,27 @@ void PlanRun::runTraversal(const Traversal &traversal) const {
     }
 }
 
+/// Describes the span of a part: the functions that it calls, and the elements or other units.
+void PlanRun::describe(timeline::Event &event, const Traversal &traversal, StepBoundary begin,
+                       StepBoundary end) const {
+  event.name(plan.prefix);
+  if (traversal.sweeps == 0)
+    event.name(" initial states");
+  else
+    event.name("_sweep", traversal.firstSweep);
+  if (traversal.sweeps > 1)
+    event.name(" to ", traversal.firstSweep + traversal.sweeps - 1);
+  int64_t count = end.element - begin.element;
+  for (size_t position = begin.tensor; position < end.tensor; ++position)
+    count += traversal.domain.range(position)->end;
+  event.number(SweepDomain::nameOf(traversal.domain.getKey().kind), count);
+  event.number("tensors", static_cast<int64_t>(end.tensor - begin.tensor + (end.element != 0)));
+}
+
 /// Runs consecutive tensors with equal rows in one call, to reduce the cost per tensor.
 void PlanRun::runPart(const Traversal &traversal, StepBoundary begin, StepBoundary end) const {
+  const timeline::Span span(
+      "sweep", [&](timeline::Event &event) { describe(event, traversal, begin, end); });
   const size_t firstWhole = begin.tensor + (begin.element != 0);
   if (firstWhole > end.tensor) {
     const upd_range range{begin.element, end.element};

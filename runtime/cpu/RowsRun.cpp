@@ -3,7 +3,7 @@
 #include "runtime/cpu/RowsRun.h"
 
 #include "runtime/base/DType.h"
-#include "runtime/base/FloatEnvironment.h"
+#include "runtime/base/PoolParts.h"
 
 #include <algorithm>
 #include <new>
@@ -87,20 +87,19 @@ void RowsRun::run(const upd_pool &pool) {
     return;
   if (scratches.size() == 1)
     return runPart(scratches[0], 0, count * rowElements);
-  pool.run(
-      pool.pool, static_cast<int32_t>(scratches.size()),
-      [](void *context, int32_t index) {
-        DefaultFloatEnvironment environment;
-        RowsRun &run = *static_cast<RowsRun *>(context);
-        const auto part = static_cast<size_t>(index);
-        const size_t parts = run.scratches.size();
-        run.runPart(run.scratches[part], run.boundary(part, parts), run.boundary(part + 1, parts));
-      },
-      this);
+  const size_t parts = scratches.size();
+  runParts(pool, parts, [&](size_t part) {
+    runPart(scratches[part], boundary(part, parts), boundary(part + 1, parts));
+  });
 }
 
 /// Runs over elements [begin, end) of the listed rows.
 void RowsRun::runPart(Scratch &scratch, int64_t begin, int64_t end) const {
+  const timeline::Span span("sweep", [&](timeline::Event &event) {
+    event.name(plan.prefix, " rows");
+    event.number("elements", end - begin);
+    event.number("parameter", parameter);
+  });
   while (begin < end) {
     const int64_t row = begin / rowElements, first = begin % rowElements;
     scratch.tensors = 0;

@@ -26,6 +26,12 @@ SweepDomain::Key SweepDomain::keyOf(const SweepInterface &sweep) {
   }
 }
 
+const char *SweepDomain::nameOf(Kind kind) {
+  static constexpr const char *names[] = {"elements", "rows",    "columns", "batches",
+                                          "blocks",   "batches", "batches"};
+  return names[static_cast<size_t>(kind)];
+}
+
 void SweepDomain::clear() {
   ranges.clear();
   costs.clear();

@@ -33,6 +33,8 @@ public:
     auto operator<=>(const Key &) const = default;
   };
   static Key keyOf(const SweepInterface &sweep);
+  /// The units of a range, for the timeline: "elements".
+  static const char *nameOf(Kind kind);
   /// The matrices that sweeps run over, and that have sites of their own.
   static constexpr Extent siteMatrices[] = {Extent::Element,          Extent::RowsByRows,
                                             Extent::ColumnsByColumns, Extent::ChosenByColumns,

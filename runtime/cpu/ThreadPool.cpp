@@ -3,6 +3,7 @@
 #include "runtime/cpu/ThreadPool.h"
 
 #include "runtime/cpu/CpuQuota.h"
+#include "runtime/timeline/Span.h"
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +16,7 @@
 #include <new>
 #include <pthread.h>
 #include <sched.h>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -126,9 +128,14 @@ void ThreadPool::Workers::runLane(int32_t lane) {
 }
 
 void ThreadPool::Workers::work(int32_t lane) {
+  // Shown by debuggers, profilers and the timeline.
+  pthread_setname_np(pthread_self(), ("updraft " + std::to_string(lane)).c_str());
   uint32_t seen = 0;
   for (;;) {
-    seen = waitForChange(current, seen);
+    {
+      const timeline::Span span("idle", "wait for work");
+      seen = waitForChange(current, seen);
+    }
     if (stopping.load(std::memory_order_relaxed))
       return;
     if (!take(lane, seen))

@@ -2,6 +2,7 @@
 
 #include "runtime/cuda/CudaDevice.h"
 
+#include "runtime/timeline/Span.h"
 #include "updraft-c/gpu_kernel.h"
 
 #include <algorithm>
@@ -252,8 +253,10 @@ Status CudaDevice::read(void *to, const void *memory, size_t bytes, gpu::Stream 
   if (Status status = checkNotCaptured(queueOf(stream), what, nothingRuns); !status.ok())
     return status;
   Result result = driver.copyToHostAsync(to, addressOf(memory), bytes, queueOf(stream));
-  if (result == success)
+  if (result == success) {
+    const timeline::Span span("wait", "wait for the GPU");
     result = driver.streamSynchronize(queueOf(stream));
+  }
   return driver.check(result, what);
 }
 
@@ -264,6 +267,7 @@ Status CudaDevice::wait(gpu::Stream stream) {
   const std::string what = fmt::format("cannot wait for {}", target.name);
   if (Status status = checkNotCaptured(queueOf(stream), what, nothingRuns); !status.ok())
     return status;
+  const timeline::Span span("wait", "wait for the GPU");
   return driver.check(driver.streamSynchronize(queueOf(stream)), what);
 }
 
@@ -336,6 +340,8 @@ Status CudaDevice::launch(gpu::Kernel kernel, int64_t blocks, void **arguments,
   if (blocks <= 0)
     return {};
   const auto &launched = *static_cast<const CudaModule::NamedFunction *>(kernel);
+  const timeline::Span span("launch",
+                            [&](timeline::Event &event) { event.name("launch ", launched.name); });
   Scope scope(*this);
   if (Status status = scope.status(); !status.ok())
     return status;

@@ -8,22 +8,17 @@ using namespace updraft;
 
 static std::atomic<int64_t> waited = 0;
 
-bool dist::Lock::lock(Patience patience) {
-  std::unique_lock lock(mutex);
-  if (isHeld) {
-    const auto isFree = [&] { return !isHeld; };
-    const auto start = std::chrono::steady_clock::now();
-    if (patience == forever)
-      freed.wait(lock, isFree);
-    else
-      freed.wait_for(lock, patience, isFree);
-    const auto time = std::chrono::steady_clock::now() - start;
-    waited.fetch_add(std::chrono::nanoseconds(time).count(), std::memory_order_relaxed);
-    if (isHeld)
-      return false;
-  }
-  isHeld = true;
-  return true;
+/// Returns whether the lock is free in time.
+bool dist::Lock::wait(std::unique_lock<std::mutex> &lock, Patience patience) {
+  const auto isFree = [&] { return !isHeld; };
+  const auto start = std::chrono::steady_clock::now();
+  if (patience == forever)
+    freed.wait(lock, isFree);
+  else
+    freed.wait_for(lock, patience, isFree);
+  const auto time = std::chrono::steady_clock::now() - start;
+  waited.fetch_add(std::chrono::nanoseconds(time).count(), std::memory_order_relaxed);
+  return !isHeld;
 }
 
 void dist::Lock::unlock() {

@@ -3,6 +3,8 @@
 #ifndef UPDRAFT_RUNTIME_DIST_LOCK_H
 #define UPDRAFT_RUNTIME_DIST_LOCK_H
 
+#include "runtime/timeline/Span.h"
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -17,12 +19,28 @@ constexpr Patience forever = Patience::max();
 /// A lock that belongs to a step, not to a thread. Thread-safe.
 class Lock {
 public:
-  /// Returns false if it isn't free in time. Adds the waiting time to `lockWait`; a free lock
-  /// doesn't cost a clock read.
-  bool lock(Patience patience = forever);
+  /// Returns false if it isn't free in time. Adds the waiting time to `lockWait`, and a span to the
+  /// timeline; a free lock doesn't cost a clock read. `nameOf()` is the name of what the lock
+  /// guards.
+  template <typename NameOf> bool lock(Patience patience, const NameOf &nameOf) {
+    std::unique_lock lock(mutex);
+    if (isHeld) {
+      const timeline::Span span("lock",
+                                [&](timeline::Event &event) { event.name("wait for ", nameOf()); });
+      if (!wait(lock, patience))
+        return false;
+    }
+    isHeld = true;
+    return true;
+  }
+  bool lock(Patience patience = forever) {
+    return lock(patience, [] { return "an optimizer"; });
+  }
   void unlock();
 
 private:
+  bool wait(std::unique_lock<std::mutex> &lock, Patience patience);
+
   std::mutex mutex;
   std::condition_variable freed;
   bool isHeld = false;

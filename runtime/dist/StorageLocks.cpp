@@ -85,7 +85,9 @@ private:
 };
 } // namespace
 
-StorageLocks::StorageLocks(const std::vector<MemoryRange> &ranges) {
+StorageLocks::StorageLocks(const std::vector<MemoryRange> &ranges,
+                           std::function<std::string(size_t)> nameOf)
+    : nameOf(std::move(nameOf)) {
   const std::vector<std::vector<SharedLock>> byPlace = Registry::process().get(ranges);
   for (const std::vector<SharedLock> &some : byPlace)
     locks.insert(locks.end(), some.begin(), some.end());
@@ -111,11 +113,23 @@ bool StorageLocks::Guard::lock(const StorageLocks &locks, const std::vector<size
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   held.reserve(wanted.size());
   for (size_t number : wanted) {
-    if (!locks.locks[number]->lock(patience))
+    if (!locks.locks[number]->lock(patience, [&] { return locks.describe(number, places); }))
       return false; // the destructor releases the others
     held.push_back(locks.locks[number].get());
   }
   return true;
+}
+
+/// The name of the first of some places that use a lock.
+std::string StorageLocks::describe(size_t number, const std::vector<size_t> &places) const {
+  for (const size_t place : places) {
+    const auto begin =
+        numbers.begin() + static_cast<std::ptrdiff_t>(place == 0 ? 0 : ends[place - 1]);
+    const auto end = numbers.begin() + static_cast<std::ptrdiff_t>(ends[place]);
+    if (nameOf && std::find(begin, end, number) != end)
+      return nameOf(place);
+  }
+  return "a parameter";
 }
 
 std::optional<StorageLocks::Guard> StorageLocks::lock(const std::vector<size_t> &places,

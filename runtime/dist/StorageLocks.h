@@ -9,8 +9,10 @@
 #include "runtime/dist/Lock.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,7 +25,9 @@ public:
   StorageLocks() = default;
   /// `ranges` may be in any order, repeat and overlap. The owner must keep the memory while the set
   /// exists, because addresses identify it.
-  explicit StorageLocks(const std::vector<runtime::MemoryRange> &ranges);
+  /// `nameOf` returns the name of the place of a range, for the timeline.
+  explicit StorageLocks(const std::vector<runtime::MemoryRange> &ranges,
+                        std::function<std::string(size_t)> nameOf = {});
 
   /// Holds the locks during its lifetime. Meanwhile don't wait for another thread that takes locks,
   /// as a remote call or Python could.
@@ -54,11 +58,14 @@ public:
   std::optional<Guard> lock(const std::vector<size_t> &places, Patience patience) const;
 
 private:
+  std::string describe(size_t number, const std::vector<size_t> &places) const;
+
   /// In the order of addresses, in which every thread takes them.
   std::vector<std::shared_ptr<Lock>> locks;
   /// The locks of place i are numbers[ends[i - 1]] to numbers[ends[i] - 1], as indices into
   /// `locks`.
   std::vector<size_t> numbers, ends;
+  std::function<std::string(size_t)> nameOf;
 };
 
 } // namespace updraft::dist

@@ -3,6 +3,7 @@
 #include "runtime/emulator/EmulatedDevice.h"
 
 #include "runtime/emulator/Launch.h"
+#include "runtime/timeline/Span.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +18,8 @@ using namespace updraft::runtime;
 namespace {
 constexpr size_t alignment = 256;
 
+using NamedKernel = decltype(GPUKernels::emulated)::value_type;
+
 class EmulatedModule final : public updraft::gpu::Module {
 public:
   explicit EmulatedModule(GPUKernels kernels) : kernels(std::move(kernels)) {}
@@ -25,7 +28,7 @@ public:
     const auto found = kernels.emulated.find(name);
     if (found == kernels.emulated.end())
       return notFound(fmt::format("there is no emulated kernel `{}`", name));
-    kernel = reinterpret_cast<updraft::gpu::Kernel>(found->second);
+    kernel = &*found;
     return {};
   }
 
@@ -106,6 +109,9 @@ Status EmulatedDevice::launch(gpu::Kernel kernel, int64_t blocks, void **argumen
     for (const auto &[memory, bytes] : lent)
       launch.allow(memory, static_cast<int64_t>(bytes));
   }
-  launch.run(reinterpret_cast<EmulatedKernel>(const_cast<void *>(kernel)), arguments, blocks);
+  const auto &[kernelName, function] = *static_cast<const NamedKernel *>(kernel);
+  const timeline::Span span(
+      "kernel", [&](timeline::Event &event) { event.name(kernelName, " on the emulator"); });
+  launch.run(function, arguments, blocks);
   return {};
 }

@@ -215,7 +215,7 @@ std::vector<KnownProgress> DeviceOptimizer::knownProgress() const {
   return known;
 }
 
-Status DeviceOptimizer::prepare(const StepGradients &given) {
+Status DeviceOptimizer::prepareStep(const StepGradients &given) {
   prepared = Prepared::Nothing;
   StepGradients gradients = given;
   if (!gradients.hasWhole) {
@@ -284,7 +284,7 @@ Status DeviceOptimizer::prepare(const StepGradients &given) {
   return {};
 }
 
-Status DeviceOptimizer::apply(const upd_step_observer *) {
+Status DeviceOptimizer::applyStep(const upd_step_observer *) {
   const Prepared what = std::exchange(prepared, Prepared::Nothing);
   if (what == Prepared::Rows)
     return {};

@@ -25,9 +25,9 @@ public:
   /// The host doesn't know the values of indices. The device skips rows that the parameter doesn't
   /// have, or that aren't in ascending order. UPD_UNSUPPORTED: rows, or parameters with calls of
   /// the host, while a graph is captured.
-  runtime::Status prepare(const runtime::StepGradients &gradients) override;
+  runtime::Status prepareStep(const runtime::StepGradients &gradients) override;
   /// Doesn't call `observer`, because the host doesn't know which parameters the device steps.
-  runtime::Status apply(const upd_step_observer *observer) override;
+  runtime::Status applyStep(const upd_step_observer *observer) override;
 
   runtime::Status setStream(void *queue) override;
   runtime::Status getStep(size_t param, int64_t &step) override;

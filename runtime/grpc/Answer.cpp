@@ -3,6 +3,7 @@
 #include "runtime/grpc/Answer.h"
 
 #include "runtime/server/Refusal.h"
+#include "runtime/timeline/Span.h"
 
 #include <exception>
 #include <new>
@@ -66,7 +67,9 @@ worker::reasonIn(const std::multimap<grpc::string_ref, grpc::string_ref> &traili
 /// gRPC refuses the metadata of longer ones.
 static constexpr size_t longestMessage = 2048;
 
-grpc::Status worker::answer(grpc::ServerContext &context, const std::function<void()> &work) {
+grpc::Status worker::answer(grpc::ServerContext &context, const char *method,
+                            const std::function<void()> &work) {
+  const timeline::Span span("rpc", method);
   try {
     work();
     return grpc::Status::OK;

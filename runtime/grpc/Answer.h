@@ -17,8 +17,10 @@
 
 namespace updraft::worker {
 
-/// Calls `work`, and returns the status for what it throws. No exception may leave a handler.
-grpc::Status answer(grpc::ServerContext &context, const std::function<void()> &work);
+/// Calls `work`, and returns the status for what it throws. No exception may leave a handler. The
+/// timeline shows the call of `method`.
+grpc::Status answer(grpc::ServerContext &context, const char *method,
+                    const std::function<void()> &work);
 
 /// The reason of a status that `answer` has made with trailing metadata; none without.
 std::optional<server::Reason>

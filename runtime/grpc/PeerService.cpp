@@ -21,7 +21,7 @@ using server::Refusal;
 
 grpc::Status PeerService::Prepare(grpc::ServerContext *context, const v1::PrepareRequest *request,
                                   v1::PrepareResponse *response) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Peer, {});
     if (request->self() == 0 || request->self() >= static_cast<uint32_t>(request->workers().size()))
       throw Refusal(Reason::InvalidArgument, "the worker is not one that the coordinator names");
@@ -43,7 +43,7 @@ grpc::Status PeerService::Prepare(grpc::ServerContext *context, const v1::Prepar
 
 grpc::Status PeerService::Decide(grpc::ServerContext *context, const v1::DecideRequest *request,
                                  v1::DecideResponse *) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Peer, {});
     server.decide({keyOf(request->request()), request->attempt(), request->commit(), 0, {}});
   });
@@ -51,7 +51,7 @@ grpc::Status PeerService::Decide(grpc::ServerContext *context, const v1::DecideR
 
 grpc::Status PeerService::Identify(grpc::ServerContext *context, const v1::IdentifyRequest *,
                                    v1::IdentifyResponse *response) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Peer, {});
     response->set_epoch(peers.epoch());
   });
@@ -60,7 +60,7 @@ grpc::Status PeerService::Identify(grpc::ServerContext *context, const v1::Ident
 grpc::Status PeerService::GetOutcome(grpc::ServerContext *context,
                                      const v1::GetOutcomeRequest *request,
                                      v1::GetOutcomeResponse *response) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Peer, {});
     switch (server.outcome(keyOf(request->request()), request->attempt())) {
     case Outcome::Unknown:

@@ -87,7 +87,7 @@ WorkerService::WorkerService(server::Server &server, server::Peers &peers, const
 
 grpc::Status WorkerService::Describe(grpc::ServerContext *context, const v1::DescribeRequest *,
                                      v1::DescribeResponse *response) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Reader, {});
     response->set_version(identity.version);
     response->set_epoch(identity.epoch);
@@ -98,7 +98,7 @@ grpc::Status WorkerService::Describe(grpc::ServerContext *context, const v1::Des
 grpc::Status WorkerService::Register(grpc::ServerContext *context,
                                      const v1::RegisterRequest *request,
                                      v1::RegisterResponse *response) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Trainer, {.client = request->client()});
     server.registerClient(request->client());
     response->set_lease_seconds(static_cast<uint32_t>(server.clients().lease().count()));
@@ -108,7 +108,7 @@ grpc::Status WorkerService::Register(grpc::ServerContext *context,
 grpc::Status WorkerService::KeepAlive(grpc::ServerContext *context,
                                       const v1::KeepAliveRequest *request,
                                       v1::KeepAliveResponse *response) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Trainer, {.client = request->client()});
     response->set_is_registered(server.clients().renew(request->client()));
     response->set_epoch(identity.epoch);
@@ -116,7 +116,7 @@ grpc::Status WorkerService::KeepAlive(grpc::ServerContext *context,
 }
 
 grpc::Status WorkerService::putParameters(grpc::ServerContext &context, Messages &messages) {
-  return answer(context, [&] {
+  return answer(context, __func__, [&] {
     access.require(context, Role::Admin, {});
     uint64_t record = 0;
     TensorReader reader(server.budget(), [&](const std::string &name, server::Tensor tensor) {
@@ -134,7 +134,7 @@ grpc::Status WorkerService::putParameters(grpc::ServerContext &context, Messages
 grpc::Status WorkerService::GetParameters(grpc::ServerContext *context,
                                           const v1::GetParametersRequest *request,
                                           grpc::ServerWriter<v1::TensorChunk> *chunks) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Reader, {});
     const server::Parameters found =
         request->names().empty()
@@ -156,7 +156,7 @@ grpc::Status WorkerService::GetParameters(grpc::ServerContext *context,
 grpc::Status WorkerService::ListParameters(grpc::ServerContext *context,
                                            const v1::ListParametersRequest *,
                                            v1::ListParametersResponse *response) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Reader, {});
     for (const auto &parameter : server.parameters().all()) {
       v1::ListParametersResponse::Parameter *listed = response->add_parameters();
@@ -170,7 +170,7 @@ grpc::Status WorkerService::ListParameters(grpc::ServerContext *context,
 grpc::Status WorkerService::CreateOptimizer(grpc::ServerContext *context,
                                             const v1::CreateOptimizerRequest *request,
                                             v1::CreateOptimizerResponse *response) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Trainer, {.optimizer = request->optimizer()});
     if (!server.hasOptimizer(*request)) {
       access.require(*context, Role::Admin, {.optimizer = request->optimizer()});
@@ -184,7 +184,7 @@ grpc::Status WorkerService::CreateOptimizer(grpc::ServerContext *context,
 grpc::Status WorkerService::DeleteOptimizer(grpc::ServerContext *context,
                                             const v1::DeleteOptimizerRequest *request,
                                             v1::DeleteOptimizerResponse *) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Admin, {.optimizer = request->optimizer()});
     server.deleteOptimizer(request->optimizer());
   });
@@ -193,7 +193,7 @@ grpc::Status WorkerService::DeleteOptimizer(grpc::ServerContext *context,
 grpc::Status WorkerService::SetHyperparameters(grpc::ServerContext *context,
                                                const v1::SetHyperparametersRequest *request,
                                                v1::SetHyperparametersResponse *) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Trainer, {.optimizer = request->optimizer()});
     server.setHypers(*request);
   });
@@ -202,7 +202,7 @@ grpc::Status WorkerService::SetHyperparameters(grpc::ServerContext *context,
 grpc::Status WorkerService::GetStates(grpc::ServerContext *context,
                                       const v1::GetStatesRequest *request,
                                       grpc::ServerWriter<v1::StatesChunk> *chunks) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Reader, {.optimizer = request->optimizer()});
     const auto [file, reserved] = server.states(request->optimizer());
     v1::StatesChunk chunk;
@@ -217,7 +217,7 @@ grpc::Status WorkerService::GetStates(grpc::ServerContext *context,
 grpc::Status WorkerService::PutStates(grpc::ServerContext *context,
                                       grpc::ServerReader<v1::PutStatesRequest> *requests,
                                       v1::PutStatesResponse *) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Admin, {}); // before it waits for a message
     v1::PutStatesRequest request;
     if (!requests->Read(&request))
@@ -239,7 +239,7 @@ grpc::Status WorkerService::PutStates(grpc::ServerContext *context,
 grpc::Status WorkerService::OpenContext(grpc::ServerContext *context,
                                         const v1::OpenContextRequest *request,
                                         v1::OpenContextResponse *) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Trainer, {request->context().optimizer(), request->client()});
     server.openContext(request->context().optimizer(), request->context().number(),
                        request->client());
@@ -247,7 +247,7 @@ grpc::Status WorkerService::OpenContext(grpc::ServerContext *context,
 }
 
 grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages &messages) {
-  return answer(context, [&] {
+  return answer(context, __func__, [&] {
     access.require(context, Role::Trainer, {}); // before it waits for a message
     RequestStream<v1::PushGradientsRequest> requests(messages);
     if (!requests.next())
@@ -294,7 +294,7 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
 
 grpc::Status WorkerService::Step(grpc::ServerContext *context, const v1::StepRequest *request,
                                  v1::StepResponse *response) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Trainer,
                    {request->context().optimizer(), request->request().client()});
     const v1::Context &from = request->context();
@@ -311,7 +311,7 @@ grpc::Status WorkerService::Step(grpc::ServerContext *context, const v1::StepReq
 grpc::Status WorkerService::ReleaseContext(grpc::ServerContext *context,
                                            const v1::ReleaseContextRequest *request,
                                            v1::ReleaseContextResponse *) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Trainer, {request->context().optimizer(), request->client()});
     server.releaseContext(request->context().optimizer(), request->context().number(),
                           request->client());
@@ -321,7 +321,7 @@ grpc::Status WorkerService::ReleaseContext(grpc::ServerContext *context,
 grpc::Status WorkerService::TakeSnapshot(grpc::ServerContext *context,
                                          const v1::TakeSnapshotRequest *,
                                          v1::TakeSnapshotResponse *) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Admin, {});
     server.takeSnapshot();
   });
@@ -330,7 +330,7 @@ grpc::Status WorkerService::TakeSnapshot(grpc::ServerContext *context,
 grpc::Status WorkerService::GetStatistics(grpc::ServerContext *context,
                                           const v1::GetStatisticsRequest *,
                                           v1::GetStatisticsResponse *response) {
-  return answer(*context, [&] {
+  return answer(*context, __func__, [&] {
     access.require(*context, Role::Reader, {});
     const server::Statistics statistics = server.statistics();
     response->set_parameters(statistics.parameters);

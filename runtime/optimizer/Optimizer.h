@@ -19,6 +19,7 @@
 #include "runtime/optimizer/TensorDevice.h"
 #include "runtime/optimizer/TensorLayout.h"
 #include "runtime/optimizer/TensorShape.h"
+#include "runtime/timeline/Span.h"
 #include "updraft-c/optimizer.h"
 
 #include <memory>
@@ -47,8 +48,14 @@ public:
   const std::string &paramName(size_t param) const { return names[param]; }
 
   /// The two halves of every step.
-  virtual Status prepare(const StepGradients &gradients) = 0;
-  virtual Status apply(const upd_step_observer *observer) = 0;
+  Status prepare(const StepGradients &gradients) {
+    const timeline::Span span = spanOf("prepare ");
+    return prepareStep(gradients);
+  }
+  Status apply(const upd_step_observer *observer) {
+    const timeline::Span span = spanOf("apply ");
+    return applyStep(observer);
+  }
   Status step(const upd_tensor *grads, size_t gradCount) {
     return step({.tensors = grads, .count = gradCount});
   }
@@ -123,6 +130,9 @@ protected:
   };
 
   Optimizer(std::shared_ptr<const Kernels> kernels, TensorDevice device, const upd_pool &pool);
+
+  virtual Status prepareStep(const StepGradients &gradients) = 0;
+  virtual Status applyStep(const upd_step_observer *observer) = 0;
 
   static Status checkArguments(const upd_group *groups, size_t groupCount, const upd_pool *pool);
   /// Adds all groups and parameters. Called once, at creation.
@@ -286,6 +296,14 @@ private:
   Status checkParamsApart();
 
   // Gradients.
+  /// A span of the timeline.
+  timeline::Span spanOf(const char *what) const {
+    return {"step", [&](timeline::Event &event) {
+              event.name(what, interface().name);
+              event.number("step", static_cast<int64_t>(appliedSteps + 1));
+              event.number("parameters", static_cast<int64_t>(params.size()));
+            }};
+  }
   Status step(const StepGradients &gradients);
   size_t findRefused(const upd_tensor *grads, size_t begin, size_t end);
   Status checkTensors(const upd_tensor *grads);

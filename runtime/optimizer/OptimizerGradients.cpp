@@ -11,6 +11,7 @@
 using namespace updraft::runtime;
 
 Status Optimizer::step(const StepGradients &gradients) {
+  const timeline::Span span = spanOf("step ");
   if (Status status = prepare(gradients); !status.ok())
     return status;
   return apply(nullptr);

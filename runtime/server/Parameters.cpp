@@ -17,7 +17,8 @@ updraft::dist::StorageLocks updraft::server::locksOf(const Parameters &parameter
   std::vector<runtime::MemoryRange> ranges;
   for (const auto &parameter : parameters)
     ranges.emplace_back(parameter->tensor.data(), parameter->tensor.bytes());
-  return dist::StorageLocks(ranges);
+  return dist::StorageLocks(
+      ranges, [parameters](size_t place) { return fmt::format("`{}`", parameters[place]->name); });
 }
 
 /// The header of a snapshot's file lists them, and its size is limited.

@@ -3,6 +3,7 @@
 #include "runtime/store/FolderDisk.h"
 
 #include "runtime/store/StoreError.h"
+#include "runtime/timeline/Span.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +18,7 @@
 #include <utility>
 
 using namespace updraft::store;
+namespace timeline = updraft::timeline;
 
 /// Throws the error in errno.
 [[noreturn]] static void fail(const std::string &what) {
@@ -89,6 +91,9 @@ public:
   }
 
   void sync() override {
+    const timeline::Span span("disk", [&](timeline::Event &event) {
+      event.name("sync ", std::string_view(path).substr(path.rfind('/') + 1));
+    });
     if (::fdatasync(descriptor) != 0)
       fail(fmt::format("sync `{}`", path));
   }
@@ -178,6 +183,7 @@ std::vector<std::string> FolderDisk::list() const {
 }
 
 void FolderDisk::syncNames() {
+  const timeline::Span span("disk", "sync the folder");
   if (::fsync(descriptor) != 0)
     fail(fmt::format("sync the folder `{}`", folder));
 }

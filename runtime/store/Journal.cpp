@@ -4,6 +4,7 @@
 
 #include "runtime/store/RecordHeader.h"
 #include "runtime/store/StoreError.h"
+#include "runtime/timeline/Span.h"
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +13,7 @@
 #include <utility>
 
 using namespace updraft::store;
+namespace timeline = updraft::timeline;
 
 static constexpr std::string_view prefix = Journal::prefix;
 
@@ -188,6 +190,7 @@ void Journal::sync(uint64_t number) {
     requireWhole();
     if (!isSyncing)
       break;
+    const timeline::Span span("disk", "wait for another sync");
     changed.wait(lock);
   }
   isSyncing = true;

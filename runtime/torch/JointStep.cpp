@@ -2,6 +2,7 @@
 
 #include "runtime/torch/JointStep.h"
 
+#include "runtime/timeline/Span.h"
 #include "runtime/torch/InterpreterLock.h"
 
 #include <utility>
@@ -23,6 +24,7 @@ JointStep::Outcome JointStep::lookAtAll(size_t &taken) noexcept {
 }
 
 JointStep::Outcome JointStep::step() noexcept {
+  const timeline::Span span("step", "step");
   size_t taken = 0, applied = 0;
   Outcome outcome = lookAtAll(taken);
   const InterpreterPause pause;

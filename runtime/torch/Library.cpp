@@ -4,6 +4,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <atomic>
 #include <dlfcn.h>
 #include <mutex>
 
@@ -13,6 +14,7 @@ namespace {
 std::mutex mutex;
 Library loaded;
 void *handle = nullptr;
+std::atomic<bool> isLoaded = false;
 
 [[noreturn]] void refuse(const std::string &path, const std::string &reason) {
   TORCH_CHECK(false, "cannot use `", path, "` as Updraft's library: ", reason);
@@ -39,6 +41,11 @@ void Library::load(const std::string &path) {
 #undef UPDRAFT_FIND
   loaded = found;
   handle = opened;
+  isLoaded.store(true, std::memory_order_release);
+}
+
+const Library *Library::find() {
+  return isLoaded.load(std::memory_order_acquire) ? &loaded : nullptr;
 }
 
 const Library &Library::get() {

@@ -9,6 +9,7 @@
 #include "updraft-c/optimizer.h"
 #include "updraft-c/package.h"
 #include "updraft-c/probes.h"
+#include "updraft-c/timeline.h"
 
 #include <string>
 
@@ -50,7 +51,9 @@ namespace updraft::torch_adapter {
   F(upd_optimizer_state)                                                                           \
   F(upd_optimizer_bind_state)                                                                      \
   F(upd_optimizer_set_probe_every)                                                                 \
-  F(upd_optimizer_read_probes)
+  F(upd_optimizer_read_probes)                                                                     \
+  F(upd_timeline_now)                                                                              \
+  F(upd_timeline_add)
 
 struct Library {
 #define UPDRAFT_DECLARE(name) decltype (&::name)(name) = nullptr;
@@ -61,6 +64,9 @@ struct Library {
   /// library again has no effect. Another library, or one that lacks a function, is an error.
   /// Thread-safe.
   static void load(const std::string &path);
+
+  /// Null if no library has been loaded. Thread-safe.
+  static const Library *find();
 
   /// Throws if no library has been loaded. Thread-safe.
   static const Library &get();

@@ -13,11 +13,11 @@ from headers import Group, Header, read
 
 C_HEADERS = [
     "types", "rule", "optimizer", "compiler", "package", "linked_rule", "language", "dlpack",
-    "environment", "kernel", "gpu_kernel", "descriptor", "package_format",
+    "environment", "timeline", "kernel", "gpu_kernel", "descriptor", "package_format",
 ]  # fmt: skip
 CPP_HEADERS = [
     "Result.h", "Span.h", "Tensor.h", "Rule.h", "Compiler.h", "Package.h", "Optimizer.h",
-    "ThreadPool.h", "torch.h", "torch/Options.h", "dist/Client.h",
+    "ThreadPool.h", "Timeline.h", "torch.h", "torch/Options.h", "dist/Client.h",
 ]  # fmt: skip
 
 # Beginnings of paragraphs that name their subject.

@@ -22,6 +22,7 @@ struct RunOptions {
   Storage storage; // for tensors that the input doesn't have
   std::vector<std::string> probes;
   std::string probeOutput; // empty: the standard output
+  std::string timeline;    // empty: none is recorded
   std::string input;
   std::string output;
   int64_t steps = 1;

@@ -10,6 +10,7 @@
 #include "tools/options/StandardStreams.h"
 #include "updraft-c/compiler.h"
 #include "updraft-c/language.h"
+#include "updraft-c/timeline.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -81,6 +82,11 @@ Status checkOutput(const RunOptions &options) {
   if (auto failure = updraft::files::FileReplacement(options.output).open())
     return updraft::runtime::ioError(
         fmt::format("cannot write `{}`: {}", options.output, *failure));
+  if (options.timeline.empty())
+    return {};
+  if (auto failure = updraft::files::checkWritable(options.timeline))
+    return updraft::runtime::ioError(
+        fmt::format("cannot write the timeline `{}`: {}", options.timeline, *failure));
   return {};
 }
 
@@ -98,6 +104,19 @@ Status writeProbes(const RunOptions &options, const ProbeTable &table) {
   return {};
 }
 
+/// Runs the steps, and writes their timeline if one is asked for.
+Status runOnTimeline(const RunOptions &options, FileContents &contents, ProbeTable &table) {
+  if (options.timeline.empty())
+    return run(options, contents, table);
+  if (const upd_status status = upd_timeline_start(); status != UPD_OK)
+    return {status, upd_last_error()};
+  if (Status status = run(options, contents, table); !status.ok())
+    return status;
+  if (const upd_status status = upd_timeline_stop(options.timeline.c_str()); status != UPD_OK)
+    return {status, upd_last_error()};
+  return {};
+}
+
 Status runTool(RunOptions &options, Counts &counts) {
   if (Status status = checkOutput(options); !status.ok())
     return status;
@@ -107,7 +126,7 @@ Status runTool(RunOptions &options, Counts &counts) {
   if (Status status = readContents(options.input, contents); !status.ok())
     return status;
   ProbeTable table;
-  if (Status status = run(options, contents, table); !status.ok())
+  if (Status status = runOnTimeline(options, contents, table); !status.ok())
     return status;
   for (const auto &[name, parameter] : contents.parameters)
     ++(parameter.grad ? counts.stepped : counts.leftAlone);
@@ -142,6 +161,8 @@ int main(int argc, char **argv) {
       ->allow_extra_args(false);
   app.add_option("--probe-out", options.probeOutput,
                  "File for the probes (default: the standard output)");
+  app.add_option("--timeline", options.timeline,
+                 "File for a timeline of the steps, for ui.perfetto.dev and chrome://tracing");
   app.add_option("--numerics", options.numerics,
                  "ieee, torch or fast: how arithmetic rounds (default: as packed, otherwise ieee)")
       ->type_name("MODE");

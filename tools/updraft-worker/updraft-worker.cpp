@@ -10,11 +10,13 @@
 #include "SnapshotSchedule.h"
 #include "Upkeep.h"
 #include "Verification.h"
+#include "runtime/files/FileReplacement.h"
 #include "runtime/grpc/FreedMemory.h"
 #include "runtime/package/Package.h"
 #include "runtime/server/Refusal.h"
 #include "runtime/server/Server.h"
 #include "runtime/store/FolderDisk.h"
+#include "updraft-c/timeline.h"
 
 #include <CLI/CLI.hpp>
 
@@ -84,8 +86,8 @@ Examples:
   updraft-worker --config=/etc/updraft-worker.toml --check-config
   updraft-worker verify /var/lib/updraft-worker
 
-Exit codes: 0 ended by a signal or nothing found, 1 it could not start, the last snapshot failed or the
-store is damaged, 100 and above an error in the options.)";
+Exit codes: 0 ended by a signal or nothing found, 1 it could not start, the last snapshot or the timeline
+failed or the store is damaged, 100 and above an error in the options.)";
 
 struct Options {
   std::string listen = "127.0.0.1:7070";
@@ -103,6 +105,7 @@ struct Options {
   bool packagesOnly = !hasCompiler();
   std::vector<std::string> peers;
   std::string metrics;
+  std::string timeline;
   std::string logged = "info";
   bool checkOnly = false;
 };
@@ -148,6 +151,10 @@ void check(const Options &options) {
   if (!options.metrics.empty() && options.metrics.find(':') == std::string::npos)
     throw std::runtime_error(
         fmt::format("`{}` is not an address and a port such as 127.0.0.1:9090", options.metrics));
+  if (!options.timeline.empty())
+    if (const files::Failure why = files::checkWritable(options.timeline))
+      throw std::runtime_error(
+          fmt::format("cannot write the timeline `{}`: {}", options.timeline, *why));
   checkFiles(options.tls);
   readFile(options.packageKey);
   if (options.packagesOnly && options.packageKey.empty())
@@ -189,6 +196,9 @@ int run(const Options &options) {
   static Metrics metrics; // until the process ends, because gRPC's threads may still log
   countingMetrics = &metrics;
   gpr_set_log_function(logFromGRPC);
+
+  if (!options.timeline.empty() && upd_timeline_start() != UPD_OK)
+    throw std::runtime_error(upd_last_error());
 
   std::optional<store::Store> store;
   if (!options.store.empty())
@@ -272,7 +282,11 @@ int run(const Options &options) {
   listener.drain(std::chrono::seconds(options.patience));
   decisions.stop();
   upkeep.stop();
-  const bool isSafe = !snapshots || snapshots->finish();
+  bool isSafe = !snapshots || snapshots->finish();
+  if (!options.timeline.empty() && upd_timeline_stop(options.timeline.c_str()) != UPD_OK) {
+    log(Severity::Error, "no timeline", {{"error", upd_last_error()}});
+    isSafe = false;
+  }
   log(Severity::Info, "ended");
   return isSafe ? 0 : 1;
 }
@@ -343,6 +357,8 @@ int main(int argc, char **argv) {
       "PEM file of a public Ed25519 key; packages that it has signed are taken as rules");
   app.add_flag("--packages-only", options.packagesOnly, "refuse the text of rules");
   app.add_option("--metrics", options.metrics, "address and port that serve metrics over HTTP");
+  app.add_option("--timeline", options.timeline,
+                 "file for a timeline of requests, steps and waits, written when the worker ends");
   app.add_option("--log", options.logged, "lowest severity to log")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();

@@ -3,9 +3,13 @@
 #include "runtime/base/EmulatorDevice.h"
 #include "updraft-c/compiler.h"
 #include "updraft-c/optimizer.h"
+#include "updraft-c/timeline.h"
 
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <string>
 
 using updraft::runtime::emulatorDevice;
@@ -286,4 +290,20 @@ TEST_F(OnEmulator, RefusesInvalidStepCounts) {
   int64_t step;
   ASSERT_EQ(upd_optimizer_get_step(optimizer, 0, &step), UPD_OK);
   EXPECT_EQ(step, 1);
+}
+
+TEST_F(OnEmulator, TheTimelineShowsKernelsInTheStep) {
+  ASSERT_EQ(create(), UPD_OK) << upd_last_error();
+  const upd_tensor grad = view(g);
+  const std::string path = testing::TempDir() + "kernels.json";
+  ASSERT_EQ(upd_timeline_start(), UPD_OK) << upd_last_error();
+  EXPECT_EQ(upd_optimizer_step(optimizer, &grad, 1), UPD_OK) << upd_last_error();
+  ASSERT_EQ(upd_timeline_stop(path.c_str()), UPD_OK) << upd_last_error();
+  std::ifstream file(path);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const size_t apply = text.find(R"("name":"apply Heavy","cat":"step")");
+  const size_t kernel = text.find(R"("name":"Heavy_sweep0 on the emulator","cat":"kernel")");
+  EXPECT_LT(apply, kernel) << text;
+  EXPECT_NE(kernel, std::string::npos) << text;
+  std::remove(path.c_str());
 }

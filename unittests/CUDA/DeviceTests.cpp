@@ -2,8 +2,14 @@
 
 #include "StandIn.h"
 
+#include "runtime/timeline/Recorder.h"
+
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -240,6 +246,27 @@ TEST_F(DeviceTest, LaunchesWithTheArguments) {
       device->launch(kernel, 1, arguments, stream), UPD_INTERNAL_ERROR,
       "cannot launch `sgd_sweep0` on NVIDIA H200: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, too "
       "many resources requested for launch");
+}
+
+TEST_F(DeviceTest, TheTimelineShowsLaunchesAndWaits) {
+  namespace timeline = updraft::timeline;
+  auto device = makeDevice();
+  auto module = loaded(*device);
+  updraft::gpu::Kernel kernel = nullptr;
+  ASSERT_EQ(module->find("sgd_sweep0", kernel).message(), "");
+  ASSERT_EQ(timeline::start(), timeline::Started::Yes);
+  EXPECT_EQ(device->launch(kernel, 1, nullptr, stream).message(), "");
+  EXPECT_EQ(device->wait(stream).message(), "");
+  const std::string path = testing::TempDir() + "launches.json";
+  std::string why;
+  ASSERT_EQ(timeline::stop(&path, why), timeline::Stopped::Yes) << why;
+  std::ifstream file(path);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const size_t launch = text.find(R"("name":"launch sgd_sweep0","cat":"launch")");
+  const size_t wait = text.find(R"("name":"wait for the GPU","cat":"wait")");
+  EXPECT_NE(wait, std::string::npos) << text;
+  EXPECT_LT(launch, wait) << text;
+  std::filesystem::remove(path);
 }
 
 TEST_F(DeviceTest, IsCapturedWithoutCopies) {

@@ -2,16 +2,21 @@
 
 #include "runtime/dist/Lock.h"
 #include "runtime/dist/StorageLocks.h"
+#include "runtime/timeline/Recorder.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <latch>
 #include <memory>
 #include <optional>
 #include <random>
+#include <string>
 #include <thread>
 
 using updraft::dist::StorageLocks;
@@ -146,4 +151,28 @@ TEST(StorageLocks, SetsComeAndGo) {
     for (const StorageLocks &set : sets)
       StorageLocks::Guard guard(set, {0});
   }
+}
+
+/// Only a lock that isn't free makes a span, with the name of what it guards.
+TEST(StorageLocks, TheTimelineShowsWaitsForParameters) {
+  namespace timeline = updraft::timeline;
+  double weight = 0, bias = 0;
+  const auto nameOf = [](size_t place) { return std::string(place == 0 ? "`weight`" : "`bias`"); };
+  const StorageLocks locks({rangeOf(weight), rangeOf(bias)}, nameOf);
+  ASSERT_EQ(timeline::start(), timeline::Started::Yes);
+  {
+    const StorageLocks::Guard free(locks, {0, 1});
+  }
+  EXPECT_EQ(timeline::spanCount(), 0u);
+  const StorageLocks::Guard held(locks, {1});
+  EXPECT_FALSE(locks.lock({0, 1}, 1ms));
+  EXPECT_EQ(timeline::spanCount(), 1u);
+  const std::string path = testing::TempDir() + "locks.json";
+  std::string why;
+  ASSERT_EQ(timeline::stop(&path, why), timeline::Stopped::Yes) << why;
+  std::ifstream file(path);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_NE(text.find(R"("name":"wait for `bias`","cat":"lock","ph":"X")"), std::string::npos)
+      << text;
+  std::filesystem::remove(path);
 }

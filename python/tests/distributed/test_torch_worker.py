@@ -124,6 +124,22 @@ def test_several_clients_and_another_working_directory(start, tmp_path):
     assert (code, out) == (0, f"`ps` serves, 3 of 4 at localhost:{port}\n"), err
 
 
+def test_the_timeline_shows_calls_and_steps(start, tmp_path):
+    port = free_port()
+    place = {"UPDRAFT_TIMELINE": str(tmp_path / "worker-%p.json")}
+    worker = start(port, 1, PROGRAM, "--name=ps", **place)
+    client = start(port, 0, sys.executable, CLIENT, "share")
+    assert outcome(client)[0] == 0
+    code, _, err = outcome(worker)
+    assert code == 0, err
+    events = json.loads((tmp_path / f"worker-{worker.pid}.json").read_text())["traceEvents"]
+    assert events[0]["args"]["name"] == "updraft-torch-worker, rank 1"
+    spans = [(event["cat"], event["name"]) for event in events if event["ph"] == "X"]
+    assert spans.count(("rpc", "hold")) == 1
+    assert spans.count(("rpc", "step")) == 25
+    assert spans.count(("step", "apply SGD")) == 25
+
+
 def test_a_client_that_goes_away(start):
     port = free_port()
     worker = start(port, 1, PROGRAM, "--name=ps")

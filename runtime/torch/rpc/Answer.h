@@ -6,6 +6,7 @@
 #define UPDRAFT_RUNTIME_TORCH_RPC_ANSWER_H
 
 #include "runtime/base/Utf8.h"
+#include "runtime/timeline/Span.h"
 
 #include <c10/util/Exception.h>
 
@@ -30,8 +31,11 @@ class TimeoutError : public std::runtime_error {
   throw std::runtime_error(std::string(type) + ": " + text);
 }
 
-/// Calls `body`, and converts its exceptions to text for the client.
-template <typename Body> auto answering(const Body &body) -> decltype(body()) {
+/// Calls `body`, and converts its exceptions to text for the client. The timeline shows the call of
+/// `function`.
+template <typename Body>
+auto answering(const char *function, const Body &body) -> decltype(body()) {
+  const timeline::Span span("rpc", function);
   try {
     return body();
   } catch (const c10::ValueError &error) {

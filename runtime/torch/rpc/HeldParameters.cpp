@@ -56,7 +56,7 @@ void HeldParameters::assign(const std::string &name, const at::Tensor &value) co
   at::Tensor held = get(name);
   requireSameKind(name, held, value);
   c10::NoGradGuard unrecorded;
-  const dist::StorageLocks locks({memoryOf(held)});
+  const dist::StorageLocks locks({memoryOf(held)}, [&](size_t) { return "`" + name + "`"; });
   dist::StorageLocks::Guard exclusive(locks, {0});
   held.copy_(value);
 }

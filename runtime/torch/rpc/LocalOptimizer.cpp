@@ -65,7 +65,13 @@ LocalOptimizer::LocalOptimizer(const OptimizerRequest &request, std::vector<at::
       ranges.back().owner = static_cast<uint32_t>(ranges.size() - 1);
     }
   MemoryRanges apart = requireApart(std::move(ranges), numbers);
-  locks = dist::StorageLocks(memoryOf(params));
+  std::map<size_t, int64_t> byPlace;
+  for (const GroupRequest &group : request.groups)
+    for (size_t i = 0; i < group.params.size(); ++i)
+      byPlace.emplace(group.params[i], group.numbers[i]);
+  locks = dist::StorageLocks(memoryOf(params), [byPlace](size_t place) {
+    return fmt::format("parameter {}", byPlace.at(place));
+  });
   for (size_t group = 0; group < request.groups.size(); ++group) {
     const size_t first = buckets.size();
     for (const auto &[dtype, members] : byType[group])

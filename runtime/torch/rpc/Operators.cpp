@@ -53,7 +53,7 @@ std::string make(int64_t number, const std::string &request, const Params &param
 
 std::string create(int64_t number, const std::string &request,
                    const std::vector<int64_t> &createdOn, const std::vector<int64_t> &localIds) {
-  return answering([&] {
+  return answering(__func__, [&] {
     return make(number, request, [&](const OptimizerRequest &parsed) {
       return ownedTensors(createdOn, localIds, parsed.paramNames());
     });
@@ -62,21 +62,22 @@ std::string create(int64_t number, const std::string &request,
 
 std::string createHere(int64_t number, const std::string &request,
                        const std::vector<at::Tensor> &params) {
-  return answering(
-      [&] { return make(number, request, [&](const OptimizerRequest &) { return params; }); });
+  return answering(__func__, [&] {
+    return make(number, request, [&](const OptimizerRequest &) { return params; });
+  });
 }
 
 int64_t step(int64_t number, int64_t context, int64_t before, const std::vector<double> &hypers) {
-  return answering([&] { return optimizer(number)->step(context, before, hypers); });
+  return answering(__func__, [&] { return optimizer(number)->step(context, before, hypers); });
 }
 
 c10::Dict<std::string, at::Tensor> states(int64_t number) {
-  return answering([&] { return optimizer(number)->states(); });
+  return answering(__func__, [&] { return optimizer(number)->states(); });
 }
 
 int64_t loadStates(int64_t number, const c10::Dict<std::string, at::Tensor> &states,
                    const std::vector<std::string> &optional) {
-  return answering([&] {
+  return answering(__func__, [&] {
     optimizer(number)->loadStates(states, optional);
     return int64_t(0);
   });
@@ -85,7 +86,7 @@ int64_t loadStates(int64_t number, const c10::Dict<std::string, at::Tensor> &sta
 std::vector<at::Tensor> copies(const std::vector<int64_t> &createdOn,
                                const std::vector<int64_t> &localIds,
                                const std::vector<int64_t> &numbers) {
-  return answering([&] {
+  return answering(__func__, [&] {
     std::vector<std::string> names;
     names.reserve(numbers.size());
     for (int64_t number : numbers)
@@ -96,11 +97,11 @@ std::vector<at::Tensor> copies(const std::vector<int64_t> &createdOn,
 
 int64_t await(const std::vector<int64_t> &createdOn, const std::vector<int64_t> &localIds,
               double seconds) {
-  return answering([&] { return awaitOwned(createdOn, localIds, seconds); });
+  return answering(__func__, [&] { return awaitOwned(createdOn, localIds, seconds); });
 }
 
 int64_t release(int64_t number) {
-  return answering([&] {
+  return answering(__func__, [&] {
     optimizers().release(number);
     return int64_t(0);
   });

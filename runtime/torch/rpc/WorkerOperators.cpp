@@ -23,33 +23,34 @@ constexpr const char *callName = "aten::_updraft_1_call";
 int64_t ready() { return 0; }
 
 bool hold(const std::string &name, const at::Tensor &value) {
-  return answering([&] { return HeldParameters::process().hold(name, value); });
+  return answering(__func__, [&] { return HeldParameters::process().hold(name, value); });
 }
 
 at::Tensor parameter(const std::string &name) {
-  return answering([&] { return HeldParameters::process().get(name); });
+  return answering(__func__, [&] { return HeldParameters::process().get(name); });
 }
 
 int64_t assign(const std::string &name, const at::Tensor &value) {
-  return answering([&] {
+  return answering(__func__, [&] {
     HeldParameters::process().assign(name, value);
     return int64_t(0);
   });
 }
 
 bool drop(const std::string &name) {
-  return answering([&] { return HeldParameters::process().drop(name); });
+  return answering(__func__, [&] { return HeldParameters::process().drop(name); });
 }
 
 c10::List<std::string> names() {
-  return answering([&] { return c10::List<std::string>(HeldParameters::process().names()); });
+  return answering(__func__,
+                   [&] { return c10::List<std::string>(HeldParameters::process().names()); });
 }
 
 void call(const c10::OperatorHandle &, c10::Stack *stack) {
   const std::vector<at::Tensor> tensors = pop(*stack).toTensorVector();
   const std::string arguments = pop(*stack).toStringRef();
   const std::string function = pop(*stack).toStringRef();
-  stack->push_back(answering([&] { return callFunction(function, arguments, tensors); }));
+  stack->push_back(answering(__func__, [&] { return callFunction(function, arguments, tensors); }));
 }
 
 /// torch's own calls of operators record nothing unless an argument requires a gradient. Then the
