@@ -31,7 +31,7 @@ class Rule:
     address: int
     hypers: dict[str, float]
     states: dict[str, str]
-    probes: list[str]
+    probes: list[tuple[str, tuple[float, ...]]]
     param_dtype: str
     grad_dtype: str
     def __init__(

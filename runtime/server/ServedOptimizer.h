@@ -39,6 +39,8 @@ struct StatesFile {
 struct ProbeValue {
   std::string optimizer, parameter, probe;
   double value;
+  /// Of a histogram: the value is the number of elements below this. Infinity for all but NaN.
+  std::optional<double> below = {};
 };
 
 /// A rule over groups of parameters. Thread-safe: steps that share a parameter wait for each other.
