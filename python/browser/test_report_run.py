@@ -27,7 +27,10 @@ def painted(page):
         "return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {"
         "const canvas = document.querySelector('#run-charts canvas');"
         "const {width, height} = canvas;"
-        "const data = canvas.getContext('2d').getImageData(0, 0, width, height).data;"
+        "const copy = Object.assign(document.createElement('canvas'), {width, height});"
+        "const context = copy.getContext('2d', {willReadFrequently: true});"
+        "context.drawImage(canvas, 0, 0);"
+        "const data = context.getImageData(0, 0, width, height).data;"
         "done([...Array(height).keys()].map((y) => [...Array(width).keys()].map((x) =>"
         "[...data.slice(4 * (y * width + x), 4 * (y * width + x) + 4)])))})))"
     )

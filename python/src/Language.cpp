@@ -8,7 +8,9 @@
 
 #include <memory>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 #include <utility>
 #include <vector>
 

@@ -173,13 +173,12 @@ def test_histograms_are_those_of_numpy(numerics, dtype):
     grads = [array.astype(dtype) for array in (*arrays((30, 7), (1000,)), special)]
     grads += [numpy.full(3, math.nan, dtype), numpy.zeros(0, dtype)]
     weights = [numpy.zeros_like(grad) for grad in grads]
-    optimizer = updraft.ArrayOptimizer(
-        updraft.load("SGD"),
-        weights,
+    rule = updraft.load("SGD").compile(
         numerics=numerics,
-        storage={"param": "f64" if dtype == "float64" else "f32"},
+        storage=dict.fromkeys(("param", "grad"), "f64" if dtype == "float64" else "f32"),
         probes=[f"sizes = histogram(grad, {bounds})", "gradient_sizes"],
     )
+    optimizer = updraft.ArrayOptimizer(rule, weights)
     optimizer.step(grads)
     rows = optimizer.probe_values()
     decades = [10.0**exponent for exponent in range(-8, 1)]

@@ -153,15 +153,15 @@ def test_each_histogram_compiles(name):
 
 def test_bounds_of_histograms_are_numbers():
     for bounds, shown in (
-        ([], r"\[\]"),
-        ([1, "2"], r"\[1, '2'\]"),
+        ((), r"\(\)"),
+        ((1, "2"), r"\(1, '2'\)"),
         (0.5, "0.5"),
-        ([True], r"\[True\]"),
+        ((True,), r"\(True,\)"),
     ):
 
         @updraft.rule
-        def f(param, grad, bounds=bounds):
-            lang.probe("sizes", lang.histogram(grad, bounds))
+        def f(param, grad, given: lang.Static[object] = bounds):
+            lang.probe("sizes", lang.histogram(grad, given))
             return param
 
         with pytest.raises(

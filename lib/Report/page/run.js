@@ -90,7 +90,7 @@ function runWarnings(run) {
   if (run.differences.length) {
     const [first] = [...run.differences].sort((a, b) => a.step - b.step);
     warn(
-      `Ranks differ: ${first.probe} of ${first.parameter} is ${first.value} in ${file(first.file)}, and ${first.first} in ${file(0)}, at step ${first.step}. ` +
+      `Ranks differ: ${first.probe} of ${first.parameter} is ${shown(first.value)} in ${file(first.file)}, and ${shown(first.first)} in ${file(0)}, at step ${first.step}. ` +
         `Values differ if they are further apart than ${run.tolerance} of the larger one. Probes of sharded parameters are of the local shard, so they differ.`,
       "where ranks differ first",
       ["file", "probe", "step", "parameter", "value", `in ${file(0)}`, "rows that differ"],
