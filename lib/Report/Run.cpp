@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 using namespace updraft;
 using llvm::json::Array;
@@ -55,7 +56,8 @@ struct Place {
 
 struct Rank {
   const RunTable &table;
-  std::vector<Place> places; ///< by step, then parameter; the last row of each
+  std::vector<uint32_t> numbered; ///< the parameters of the file, over all files
+  std::vector<Place> places;      ///< by step, then parameter; the last row of each
   std::vector<int64_t> steps;
 };
 
@@ -71,7 +73,7 @@ public:
           parameters.push_back(name);
         numbered.push_back(known->second);
       }
-      ranks.push_back({table, placesOf(table, numbered), {}});
+      ranks.push_back({table, numbered, placesOf(table, numbered), {}});
       Rank &rank = ranks.back();
       for (const Place &place : rank.places)
         if (rank.steps.empty() || rank.steps.back() != place.step)
@@ -159,9 +161,12 @@ private:
         if (!row || stands(probe, rank.table, place.row, *row))
           row = place.row;
       }
+      const std::set<std::pair<uint32_t, size_t>> withNaN = cellsWithNaN(probe, rank);
       Array rows;
-      for (const auto &list : chosen)
-        rows.push_back(cellsOf(probe, rank.table, list));
+      for (const auto &[parameter, list] : llvm::enumerate(chosen))
+        rows.push_back(cellsOf(probe, rank.table, list, [&](size_t at) {
+          return withNaN.contains({uint32_t(parameter), at});
+        }));
       files.push_back(std::move(rows));
     }
     Object series{{"name", llvm::json::fixUTF8(probe.name)}, {"values", std::move(files)}};
@@ -179,10 +184,25 @@ private:
     return std::isnan(old) || std::fabs(mine) > std::fabs(old);
   }
 
+  /// The parameters and columns in which a row has NaN, also if another row stands for the column.
+  std::set<std::pair<uint32_t, size_t>> cellsWithNaN(const RunProbe &probe,
+                                                     const Rank &rank) const {
+    std::set<std::pair<uint32_t, size_t>> cells;
+    for (const auto &[index, row] : llvm::enumerate(rank.table.rows)) {
+      if (!std::isnan(rank.table.valuesOf(index)[probe.first]))
+        continue;
+      const auto column = llvm::partition_point(
+          columns, [&](const auto &steps) { return this->steps[steps.second] < row.step; });
+      cells.insert({rank.numbered[row.parameter], size_t(column - columns.begin())});
+    }
+    return cells;
+  }
+
+  template <typename HasNaN>
   static std::string cellsOf(const RunProbe &probe, const RunTable &table,
-                             llvm::ArrayRef<std::optional<size_t>> rows) {
+                             llvm::ArrayRef<std::optional<size_t>> rows, HasNaN hasNaN) {
     std::string text;
-    for (const std::optional<size_t> &row : rows) {
+    for (const auto &[column, row] : llvm::enumerate(rows)) {
       if (!text.empty())
         text += ' ';
       if (!row) {
@@ -191,6 +211,8 @@ private:
       }
       for (size_t i = 0; i < probe.count(); ++i)
         text += (i == 0 ? "" : ",") + textOf(table.valuesOf(*row)[probe.first + i]);
+      if (hasNaN(column))
+        text += '!';
     }
     return text;
   }

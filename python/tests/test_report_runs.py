@@ -62,7 +62,9 @@ def test_rows_with_nan_and_gaps_are_listed(tmp_path, report):
     }
     # From step 10 on, every tenth is probed.
     assert run["missing"] == {"count": 1, "gaps": [{"file": 0, "after": 3, "before": 8}]}
-    assert numbers(run["probes"][0]["values"][0][0]) == steps
+    words = run["probes"][0]["values"][0][0].split(" ")
+    assert words == [f"{step}!" if step == 9 else str(step) for step in steps]
+    assert run["probes"][1]["values"][0][0] == " ".join("1" * len(steps))
 
 
 def test_ranks_differ_by_more_than_rounding(tmp_path, report):

@@ -8,12 +8,19 @@ function runNumber(text) {
   return Number(text); // "nan" is NaN
 }
 
-/** Returns the values of a series: null without a row, a number, or the counts of a histogram. */
+/**
+ * Returns the values of a series: null without a row, a number, or the counts of a histogram. `bad` are the columns of
+ * which a row has NaN.
+ */
 function runCells(text, isHistogram) {
-  return text.split(" ").map((cell) => {
-    if (cell === "-") return null;
+  const words = text.split(" ");
+  const values = words.map((word) => {
+    if (word === "-") return null;
+    const cell = word.replace("!", "");
     return isHistogram ? cell.split(",").map(runNumber) : runNumber(cell);
   });
+  values.bad = new Set([...words.keys()].filter((at) => words[at].endsWith("!")));
+  return values;
 }
 
 function runSteps([first, last]) {
@@ -31,7 +38,7 @@ function runLevels(rows) {
     if (!Number.isFinite(value)) return 1;
     return high > low ? (Math.log10(Math.abs(value)) - low) / (high - low) : 1;
   };
-  return { cells: rows.map((row) => row.map(level)), low: 10 ** low, high: 10 ** high, isEmpty: !sizes.length };
+  return { cells: rows.map((row) => row.map((value, at) => (row.bad.has(at) ? NaN : level(value)))), low: 10 ** low, high: 10 ** high, isEmpty: !sizes.length };
 }
 
 /** Draws lines over the columns, one for each rank. */
@@ -66,7 +73,7 @@ function drawRunLines(label, run, lines) {
     values.forEach((value, at) => {
       const isShown = value !== null && Number.isFinite(value);
       if (isShown) path += `${isOpen ? "L" : "M"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
-      else if (value !== null) picture.append(svg("circle", { class: "dot bad", cx: x(at), cy: top + 4, r: 3 }));
+      if (values.bad.has(at)) picture.append(svg("circle", { class: "dot bad", cx: x(at), cy: top + 4, r: 3 }));
       if (isShown && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null)
         picture.append(svg("circle", { class: `dot rank-${rank % 6}`, cx: x(at), cy: y(value), r: 2.5 }));
       isOpen = isShown;
@@ -139,7 +146,7 @@ function runOverview(run, probe, rank, choose) {
   const rows = probe.values[rank].map((text) => runCells(text, false));
   const { cells, low, high, isEmpty } = runLevels(rows);
   const label = `${probe.name} of ${plural(rows.length, "parameter")} over ${plural(run.columns.length, "column")} of steps, ${run.files[rank].name}`;
-  const scale = isEmpty ? "" : ` Light is ${shown(low)}, dark is ${shown(high)}, by the logarithm of the magnitude.`;
+  const scale = isEmpty ? "" : ` Faint is ${shown(low)}, strong is ${shown(high)}, by the logarithm of the magnitude.`;
   const summary = rows.map((row, at) => {
     const values = row.filter((value) => value !== null && !Number.isNaN(value));
     const pick = (better) => (values.length ? values.reduce((a, b) => (better(b, a) ? b : a)) : "");
@@ -148,15 +155,15 @@ function runOverview(run, probe, rank, choose) {
       pick((a, b) => a < b),
       pick((a, b) => a > b),
       values.at(-1) ?? "",
-      row.filter((value) => Number.isNaN(value)).length,
+      row.bad.size,
     ];
   });
   return element(
     "figure",
     { class: "chart" },
-    element("figcaption", {}, `A row for each parameter, a column for each step.${scale} NaN is orange. Click a row to choose the parameter.`),
+    element("figcaption", {}, `A row for each parameter, a column for each step.${scale} Orange has a row with NaN. Click a row to choose the parameter.`),
     heatMap(label, cells, choose),
-    foldedTable(`${probe.name} by parameter`, ["parameter", "least", "largest", "last", "NaN"], summary),
+    foldedTable(`${probe.name} by parameter`, ["parameter", "least", "largest", "last", "columns with NaN"], summary),
   );
 }
 
@@ -189,18 +196,18 @@ function runHistogram(run, probe, rank, parameter) {
   const buckets = probe.bounds.length + 1;
   const name = run.parameters[parameter];
   const share = (counts, bucket) => {
-    if (counts === null || Number.isNaN(counts[bucket])) return counts && NaN;
+    if (counts === null) return null;
     const total = counts.reduce((sum, count) => sum + count, 0);
     return counts[bucket] ? Math.sqrt(counts[bucket] / total) : null;
   };
   // The largest elements are on top.
   const order = [...Array(buckets).keys()].reverse();
-  const cells = order.map((bucket) => columns.map((counts) => share(counts, bucket)));
+  const cells = order.map((bucket) => columns.map((counts, at) => (columns.bad.has(at) ? NaN : share(counts, bucket))));
   const heads = order.map((bucket) => `${shown(ends[bucket])} to ${shown(ends[bucket + 1])}`);
   return element(
     "figure",
     { class: "chart" },
-    element("figcaption", {}, `${name}, ${run.files[rank].name}: a row for each bucket, from ${heads[0]} on top to ${heads.at(-1)}. Darker is more elements; NaN is orange.`),
+    element("figcaption", {}, `${name}, ${run.files[rank].name}: a row for each bucket, from ${heads[0]} on top to ${heads.at(-1)}. Stronger is more elements; NaN is orange.`),
     heatMap(`${probe.name} of ${name} over the steps, ${plural(buckets, "bucket")}`, cells),
     foldedTable(
       `${probe.name} of ${name}`,
