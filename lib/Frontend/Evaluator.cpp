@@ -356,8 +356,8 @@ Value Evaluator::evaluateLargest(const Expr &expr, const RuleFunction &function,
 }
 
 // Each bound has one comparison per element: the values below it are counted, and the counts
-// between bounds are differences of these. What is below no bound, but is a number, is in the last
-// count.
+// between bounds are differences of these. The last count is of values that aren't less than the
+// last bound.
 Value Evaluator::evaluateHistogram(const Expr &expr, const RuleFunction &function,
                                    llvm::ArrayRef<Value> arguments) {
   const Value &values = arguments[0];

@@ -31,7 +31,7 @@ struct Value {
   double number = 0;
   llvm::StringRef string;
   std::shared_ptr<const StaticList> list; ///< of a histogram: its bounds
-  /// Of a histogram: one count more than there are bounds.
+  /// The counts of a histogram: one more than there are bounds.
   std::shared_ptr<const std::vector<Value>> counts;
   mlir::Value ir; ///< null for a constant
   /// For a number: whether it is the number of rows, or of columns, of the parameter.

@@ -1,4 +1,4 @@
-//===- Run.cpp - What the steps of a run reported ---------------------------------------------===//
+//===- Run.cpp - The steps of a run in a report -----------------------------------------------===//
 // Adds the member `run` to a document (docs/report-format.md): the probes of one or more ranks,
 // sampled if there are many, the rows with NaN, the steps that are missing, and where ranks differ.
 // All of these but the samples are of all rows.

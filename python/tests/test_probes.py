@@ -1,7 +1,9 @@
 """Probes of arrays and of torch's parameters, their callbacks and writers."""
 
 import math
+import pathlib
 import pickle
+import subprocess
 import sys
 import threading
 
@@ -14,6 +16,8 @@ from updraft import lang, optim
 from updraft.probes import CsvWriter, Histogram, ProbeRow, TensorBoardWriter
 
 from .conftest import SGD
+
+UPDRAFTC = pathlib.Path(__file__).resolve().parents[2] / "build" / "release" / "bin" / "updraftc"
 
 WATCHED = """
 rule Watched(lr = 0.5) {
@@ -451,3 +455,19 @@ def test_probes_of_files(tmp_path):
     optimizer = updraft.ArrayOptimizer(updraft.load(source), [weight], probes=["gradient_norm"])
     optimizer.step([weight.copy()])
     assert optimizer.rule.probes == ["moved", "gradient_norm"]
+
+
+def test_packages_have_histograms(tmp_path):
+    """A package has code for the probes that it was made with, and their bounds."""
+    source, package = tmp_path / "watched.upd", tmp_path / "watched.updpack"
+    source.write_text(WATCHED)
+    probes = ["gradient_norm", "sizes = histogram(grad, [-0.5, 0.5])"]
+    command = [UPDRAFTC, "pack", source, "-o", package]
+    subprocess.run([*command, *(f"--probe={probe}" for probe in probes)], check=True)
+    weight = numpy.zeros(4, "float32")
+    optimizer = updraft.ArrayOptimizer(updraft.load(package).compile(probes=probes), [weight])
+    assert optimizer.rule.origin == "package"
+    assert optimizer.rule.probe_bounds == {"moved": (), "gradient_norm": (), "sizes": (-0.5, 0.5)}
+    optimizer.step([numpy.array([-1, 0, 2, numpy.nan], "float32")])
+    (row,) = optimizer.probe_values()
+    assert row.values["sizes"] == Histogram((-0.5, 0.5), (1.0, 1.0, 1.0))

@@ -1,4 +1,4 @@
-"""What steps report: rows of numbers and histograms, and writers for files and TensorBoard.
+"""Rows of numbers and histograms, which steps report, and writers for files and TensorBoard.
 
 An optimizer of a rule with probes has `probe_values()`, which returns the rows of its last steps,
 and `register_probe_callback(callback)`, which passes them to a function after each probed step. The

@@ -39,7 +39,7 @@ struct StatesFile {
 struct ProbeValue {
   std::string optimizer, parameter, probe;
   double value;
-  /// Of a histogram: the value is the number of elements below this. Infinity for all but NaN.
+  /// If set, the value is the number of elements below this: one of a histogram's.
   std::optional<double> below = {};
 };
 
