@@ -118,6 +118,20 @@ UPD_EXPORT upd_status upd_report(const char *source, size_t length, const char *
                                  const upd_compile_options *options, const char *also_for,
                                  char **document);
 
+/* The probes of one process as CSV (docs/probes.md): `length` bytes. `name` is for messages and for
+ * the page. */
+typedef struct upd_run_file {
+  const char *name;
+  const char *text;
+  size_t length;
+} upd_run_file;
+
+/* Sets `*result` to a report with what a run reported, one file for each rank. `document` is a
+ * document of upd_report or a page of upd_report_page. UPD_INVALID_ARGUMENT: a file isn't such a
+ * table; the message has the place. Free `*result` with upd_string_release. */
+UPD_EXPORT upd_status upd_report_add_run(const char *document, const upd_run_file *files,
+                                         size_t file_count, char **result);
+
 /* Sets `*page` to the page, in HTML, of a report. `other`, if not null, is a second report to
  * compare with. Each is a document of upd_report or a page of this function. Free `*page` with
  * upd_string_release. */

@@ -37,7 +37,7 @@ extern "C" {
 
 #define UPD_DESCRIPTOR_MAGIC "UPDRULE" /* with its null character: 8 bytes */
 #define UPD_DESCRIPTOR_MAJOR 1
-#define UPD_DESCRIPTOR_MINOR 1
+#define UPD_DESCRIPTOR_MINOR 2
 
 typedef struct upd_descriptor {
   char magic[8];
@@ -167,10 +167,15 @@ typedef struct upd_plan_record {
                            ceil(chosen min(rows, columns)) chosen rows or columns */
 } upd_plan_record;
 
+/* UPD_PROBE_BUCKET: the number is a count of a histogram. The buckets of a histogram follow each
+ * other and have its name; see upd_rule_probe_end. */
+enum { UPD_PROBE_BUCKET = 1 };
+
 /* A number that a probed step computes for each tensor. */
 typedef struct upd_probe_record {
   upd_text name;
-  uint32_t flags; /* 0 */
+  uint32_t flags;
+  uint32_t end[2]; /* of a bucket: the halves of an f64, the lower one first; else 0 */
 } upd_probe_record;
 
 typedef enum upd_stream_kind UPD_INT32 {

@@ -1,7 +1,8 @@
 /*===- updraft-c/probes.h - The values of a rule's probes -------------------------*- C -*-===*
- * A probe is a number that a step computes for each tensor, in the sweeps that the step has anyway:
- * `probe gradient_norm = norm(grad)` in a rule, or one of upd_compile_options::probes. An optimizer
- * keeps the values of its last probed steps in a ring buffer. Reading never makes a step wait.
+ * A probe is a number, or a histogram, that a step computes for each tensor, in the sweeps that the
+ * step has anyway: `probe gradient_norm = norm(grad)` in a rule, or one of
+ * upd_compile_options::probes. An optimizer keeps the values of its last probed steps in a ring
+ * buffer. Reading never makes a step wait.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_PROBES_H
 #define UPDRAFT_C_PROBES_H

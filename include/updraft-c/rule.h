@@ -99,9 +99,14 @@ UPD_EXPORT upd_extent upd_rule_state_extent(const upd_rule *rule, size_t index);
 UPD_EXPORT upd_tensors upd_rule_state_tensors(const upd_rule *rule, size_t index);
 
 /* Probes: numbers that a step reports for each tensor (updraft-c/probes.h). In order: those of the
- * rule, then those of the compile options. */
+ * rule, then those of the compile options. A histogram has a number for each of its buckets. These
+ * follow each other, and all have the name of the histogram. */
 UPD_EXPORT size_t upd_rule_probe_count(const upd_rule *rule);
 UPD_EXPORT const char *upd_rule_probe_name(const upd_rule *rule, size_t index);
+/* The end of a bucket: its number counts the elements that are less than this, but not less than
+ * the end of the bucket before it. The last bucket of a histogram ends at infinity, and includes
+ * infinite elements. NaN is counted nowhere. Returns NaN for a probe that isn't a bucket. */
+UPD_EXPORT double upd_rule_probe_end(const upd_rule *rule, size_t index);
 
 /* Checks hyperparameters as upd_optimizer_create does for a group. Those that are not given have
  * their defaults. UPD_NOT_FOUND: an unknown name. UPD_INVALID_ARGUMENT: a value is NaN, breaks a

@@ -47,6 +47,10 @@ public:
     upd_extent extent;
     upd_tensors tensors; // the tensors that have it
   };
+  struct ProbeInfo {
+    std::string_view name; // all buckets of a histogram have its name
+    double end;            // of a bucket (upd_rule_probe_end); else NaN
+  };
   struct StaticInfo {
     std::string_view name;
     std::string_view value;
@@ -87,11 +91,12 @@ public:
                         upd_rule_state_tensors(get(), i)});
     return result;
   }
-  /// The names of the probes.
-  std::vector<std::string_view> probes() const {
-    std::vector<std::string_view> result;
+  /// The numbers of a row of probes.
+  std::vector<ProbeInfo> probes() const {
+    std::vector<ProbeInfo> result;
     for (size_t i = 0, count = upd_rule_probe_count(get()); i < count; ++i)
-      result.push_back(detail::viewOf(upd_rule_probe_name(get(), i)));
+      result.push_back(
+          {detail::viewOf(upd_rule_probe_name(get(), i)), upd_rule_probe_end(get(), i)});
     return result;
   }
   std::vector<StaticInfo> statics() const {

@@ -274,6 +274,30 @@ upd_status upd_report(const char *source, size_t length, const char *filename,
   });
 }
 
+upd_status upd_report_add_run(const char *document, const upd_run_file *files, size_t file_count,
+                              char **result) {
+  return guarded([&] {
+    if (!document || !result)
+      return fail(UPD_INVALID_ARGUMENT, "document, or result, where it goes, is null");
+    *result = nullptr;
+    if (file_count && !files)
+      return fail(UPD_INVALID_ARGUMENT, "files is null, but file_count is not 0");
+    std::vector<RunFile> given;
+    for (size_t i = 0; i < file_count; ++i) {
+      if (!files[i].name || !files[i].text)
+        return fail(UPD_INVALID_ARGUMENT, "name or text of file " + std::to_string(i) + " is null");
+      given.push_back({files[i].name, std::string(files[i].text, files[i].length)});
+    }
+    auto found = documentIn(document);
+    if (!found)
+      return failWith(found.takeError());
+    auto made = withRun(*found, given);
+    if (!made)
+      return failWith(made.takeError());
+    return capi::giveText(*made, result);
+  });
+}
+
 upd_status upd_report_page(const char *document, const char *other, char **page) {
   return guarded([&] {
     if (!document || !page)

@@ -129,8 +129,12 @@ void explainTemporaries(PlanOp plan, ArrayRef<SweepOp> sweeps, llvm::raw_ostream
 /// Names the purpose of a scalar that a prologue computes.
 std::string purposeOf(Value result) {
   for (Operation *user : result.getUsers())
-    if (auto probe = dyn_cast<ProbeOp>(user))
-      return ("probe " + probe.getName()).str();
+    if (auto probe = dyn_cast<ProbeOp>(user)) {
+      std::string purpose = ("probe " + probe.getName()).str();
+      if (const std::optional<llvm::APFloat> end = probe.getEnd())
+        purpose += llvm::formatv(" end {0}", end->convertToDouble()).str();
+      return purpose;
+    }
   return "hoisted " + typeName(result.getType());
 }
 

@@ -305,7 +305,10 @@ FailureOr<runtime::RuleInterface> updraft::describeRule(PlanOp plan, StringRef n
     if (!probed.isBesideUnprobed())
       continue;
     for (auto probe : probed.getBody().getOps<ProbeOp>())
-      rule.probes.push_back({probe.getName().str()});
+      rule.probes.push_back(
+          {probe.getName().str(), llvm::transformOptional(probe.getEnd(), [](const APFloat &end) {
+             return end.convertToDouble();
+           })});
     if (failed(addForms(probed)))
       return failure();
     break;

@@ -14,7 +14,7 @@ namespace updraft {
 /// the kernel, and the time of code generation grows faster than their number.
 constexpr size_t maxStates = 64;
 
-/// The most probes that a rule or a chain may have.
+/// The most probes that a rule or a chain may have. Each count of a histogram is one.
 constexpr size_t maxProbes = 64;
 
 struct ChainStage {

@@ -336,7 +336,7 @@ Type Checker::checkBinary(const Expr &expr, const Scope &scope) {
   case BinaryOperator::Equal:
   case BinaryOperator::NotEqual:
     if (!left.isUnknown() && !right.isUnknown() &&
-        (left.kind != right.kind || left.kind == Kind::List))
+        (left.kind != right.kind || left.kind == Kind::List || left.kind == Kind::Histogram))
       diagnostics.report(DiagnosticKind::CompareTypes, expr.focus, describe(left), describe(right));
     return {Kind::Bool, extent};
   case BinaryOperator::Power:
@@ -374,8 +374,8 @@ Type Checker::checkIf(const Expr &expr, const Scope &scope) {
                        describe(whenFalse));
     return Type();
   }
-  bool isText = whenTrue.kind == Kind::String || whenTrue.kind == Kind::List;
-  if (isText && condition.extent != Extent::model) {
+  bool isSelected = whenTrue.kind == Kind::Number || whenTrue.kind == Kind::Bool;
+  if (!isSelected && condition.extent != Extent::model) {
     diagnostics.report(DiagnosticKind::StringChoice, expr.operands[0]->range, describe(whenTrue));
     return Type();
   }
@@ -453,6 +453,8 @@ Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
   if (function.kind == RuleFunctionKind::Product)
     return checkProduct(expr, function.name, arguments[0], arguments[1],
                         function.product.isSymmetric);
+  if (function.kind == RuleFunctionKind::Histogram)
+    return checkHistogram(expr, function, arguments);
   Extent extent = Extent::model;
   for (auto [operand, type] : llvm::zip(expr.operands, arguments)) {
     if (!operandIs(*operand, type, Kind::Number, function.name))
@@ -496,6 +498,25 @@ Type Checker::checkRuleFunction(const Expr &expr, const RuleFunction &function,
     return Type();
   }
   return {Kind::Number, function.kind == RuleFunctionKind::Count ? Extent::tensor : function.over};
+}
+
+Type Checker::checkHistogram(const Expr &expr, const RuleFunction &function,
+                             llvm::ArrayRef<Type> arguments) {
+  Type values = arguments[0], bounds = arguments[1];
+  if (!operandIs(*expr.operands[0], values, Kind::Number, function.name))
+    return Type();
+  if (!bounds.is(Kind::List) || bounds.width > 1) {
+    diagnostics.report(DiagnosticKind::ListArgument, expr.operands[1]->range, function.name,
+                       "a static list of numbers", describe(bounds));
+    return Type();
+  }
+  if (context == Context::Update && !values.isUnknown() &&
+      !canReduce(values.extent, function.over)) {
+    diagnostics.report(DiagnosticKind::ReductionOperand, expr.operands[0]->range, function.name,
+                       describe(values));
+    return Type();
+  }
+  return {Kind::Histogram, Extent::tensor};
 }
 
 Type Checker::checkBuiltin(const Expr &expr, const Builtin &builtin,

@@ -93,6 +93,8 @@ private:
   Type checkCall(const Expr &expr, const Scope &scope);
   Type checkRuleFunction(const Expr &expr, const RuleFunction &function,
                          llvm::ArrayRef<Type> arguments);
+  Type checkHistogram(const Expr &expr, const RuleFunction &function,
+                      llvm::ArrayRef<Type> arguments);
   Type checkBuiltin(const Expr &expr, const Builtin &builtin, llvm::ArrayRef<Type> arguments);
   Type checkFunctionCall(const Expr &expr, const Function &function,
                          const std::vector<Type> &arguments);

@@ -2,6 +2,7 @@
 
 #include "Evaluator.h"
 
+#include "Chain.h"
 #include "Checker.h"
 #include "MatrixShapes.h"
 #include "Requirements.h"
@@ -213,6 +214,11 @@ Value Evaluator::evaluateIf(const Expr &expr, const Names &names) {
   if (whenTrue.isError() || whenFalse.isError() ||
       !haveOneShape(expr, "if", {condition, whenTrue, whenFalse}))
     return Value();
+  if (whenTrue.kind != Kind::Number && whenTrue.kind != Kind::Bool) {
+    diagnostics.report(DiagnosticKind::StringChoice, expr.operands[0]->range,
+                       describe(whenTrue.type()));
+    return Value();
+  }
   return emit.select(condition, whenTrue, whenFalse, location(expr.focus));
 }
 
@@ -293,6 +299,8 @@ Value Evaluator::evaluateRuleFunction(const Expr &expr, const RuleFunction &func
   }
   case RuleFunctionKind::Largest:
     return evaluateLargest(expr, function, arguments);
+  case RuleFunctionKind::Histogram:
+    return evaluateHistogram(expr, function, arguments);
   case RuleFunctionKind::Product:
     return evaluateProduct(expr, function.name, function.product, arguments);
   case RuleFunctionKind::Count:
@@ -345,6 +353,49 @@ Value Evaluator::evaluateLargest(const Expr &expr, const RuleFunction &function,
   }
   emit.chosenFraction = fraction.number;
   return emit.functionOfMatrices(function, arguments.front(), extent, location(expr.focus));
+}
+
+// Each bound has one comparison per element: the values below it are counted, and the counts
+// between bounds are differences of these. The last count is of values that aren't less than the
+// last bound.
+Value Evaluator::evaluateHistogram(const Expr &expr, const RuleFunction &function,
+                                   llvm::ArrayRef<Value> arguments) {
+  const Value &values = arguments[0];
+  if (!canReduce(values.extent, function.over)) {
+    diagnostics.report(DiagnosticKind::ReductionOperand, expr.operands[0]->range, function.name,
+                       describe(values.type()));
+    return Value();
+  }
+  llvm::ArrayRef<double> bounds = arguments[1].list->numbers;
+  SourceRange place = expr.operands[1]->range;
+  if (bounds.size() >= maxProbes) {
+    diagnostics.report(DiagnosticKind::HistogramLength, place, function.name, maxProbes - 1,
+                       bounds.size());
+    return Value();
+  }
+  for (auto [index, bound] : llvm::enumerate(bounds))
+    if (!std::isfinite(bound) || (index != 0 && bound <= bounds[index - 1])) {
+      std::string found = std::isnan(bound) ? "NaN" : shown(Value::ofNumber(bound));
+      if (index != 0)
+        found += " after " + shown(Value::ofNumber(bounds[index - 1]));
+      diagnostics.report(DiagnosticKind::HistogramBounds, place, function.name, found);
+      return Value();
+    }
+  mlir::Location loc = location(expr.focus);
+  auto countWhere = [&](const Value &condition) {
+    Value one = emit.select(condition, Value::ofNumber(1), Value::ofNumber(0), loc);
+    return emit.reduce(*findRuleFunction("sum"), one, loc);
+  };
+  std::vector<Value> counts;
+  Value below = Value::ofNumber(0);
+  for (double bound : bounds) {
+    Value all = countWhere(emit.binary(BinaryOperator::Less, values, Value::ofNumber(bound), loc));
+    counts.push_back(counts.empty() ? all : emit.binary(BinaryOperator::Subtract, all, below, loc));
+    below = all;
+  }
+  counts.push_back(countWhere(
+      emit.binary(BinaryOperator::GreaterEqual, values, Value::ofNumber(bounds.back()), loc)));
+  return Value::ofHistogram(arguments[1].list, std::move(counts));
 }
 
 Value Evaluator::expand(const Function &function, llvm::ArrayRef<Value> arguments) {

@@ -74,6 +74,8 @@ private:
   Value evaluateCall(const Expr &expr, const Names &names);
   Value evaluateLargest(const Expr &expr, const RuleFunction &function,
                         llvm::ArrayRef<Value> arguments);
+  Value evaluateHistogram(const Expr &expr, const RuleFunction &function,
+                          llvm::ArrayRef<Value> arguments);
   Value evaluateRuleFunction(const Expr &expr, const RuleFunction &function,
                              llvm::ArrayRef<Value> arguments);
   Value expand(const Function &function, llvm::ArrayRef<Value> arguments);

@@ -189,12 +189,29 @@ private:
             .note(DiagnosticKind::FirstNext, known->second->name.range);
         continue;
       }
-      ProbeOp::create(builder, evaluator.location(Identifier{name, probe.name.range}), name,
-                      probe.value);
+      Location loc = evaluator.location(Identifier{name, probe.name.range});
+      for (auto [index, value] : llvm::enumerate(probe.values))
+        ProbeOp::create(builder, loc, builder.getStringAttr(name), value, endOf(probe, index));
     }
-    if (progress.probes.size() > maxProbes)
-      diagnostics.report(DiagnosticKind::TooManyProbes, progress.probes[maxProbes].name.range,
-                         request.rule->name.text, progress.probes.size(), maxProbes);
+    size_t count = 0;
+    const ImportedProbe *excess = nullptr;
+    for (const ImportedProbe &probe : progress.probes) {
+      count += probe.values.size();
+      if (count > maxProbes && !excess)
+        excess = &probe;
+    }
+    if (excess)
+      diagnostics.report(DiagnosticKind::TooManyProbes, excess->name.range, request.rule->name.text,
+                         count, maxProbes);
+  }
+
+  /// Returns the bound below which a bucket of a histogram is, or null for a number.
+  mlir::FloatAttr endOf(const ImportedProbe &probe, size_t index) {
+    if (probe.bounds.empty())
+      return {};
+    return builder.getF64FloatAttr(index < probe.bounds.size()
+                                       ? probe.bounds[index]
+                                       : std::numeric_limits<double>::infinity());
   }
 
   // The schedule must not determine whether a skipped tensor takes part in a reduction over the
@@ -236,6 +253,20 @@ bool reduceAlike(mlir::ModuleOp module) {
         kinds.back().push_back(reduce.getKind());
   }
   return llvm::all_equal(kinds);
+}
+
+/// Returns a probe that is a number in one form and a histogram in another, or a histogram of other
+/// bounds. Empty if there is none.
+StringRef probeThatDiffers(mlir::ModuleOp module) {
+  llvm::SmallVector<llvm::SmallVector<ProbeOp>, 2> probes;
+  for (RuleOp rule : formsIn<RuleOp>(module))
+    probes.push_back(llvm::to_vector(rule.getBody().getOps<ProbeOp>()));
+  for (const auto &others : llvm::ArrayRef(probes).drop_front())
+    for (size_t i = 0; i < std::min(others.size(), probes.front().size()); ++i)
+      if (ProbeOp probe = probes.front()[i], other = others[i];
+          probe.getNameAttr() != other.getNameAttr() || probe.getEndAttr() != other.getEndAttr())
+        return probe.getName();
+  return "";
 }
 
 /// Leaves the forms of a rule for the requested tensors. Returns the tensors of the remaining
@@ -317,6 +348,9 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
   if (diagnostics.diagnostics().size() == before && !reduceAlike(*imported.module))
     diagnostics.report(DiagnosticKind::GroupReductionsDiffer, resolved->rule->name.range,
                        resolved->rule->name.text);
+  if (diagnostics.diagnostics().size() == before)
+    if (StringRef probe = probeThatDiffers(*imported.module); !probe.empty())
+      diagnostics.report(DiagnosticKind::ProbeForms, resolved->rule->name.range, probe);
   if (diagnostics.diagnostics().size() != before)
     return std::nullopt;
   imported.name = resolved->rule->name.range;

@@ -296,7 +296,7 @@ void Checker::checkProbe(const Rule &rule, const Update &update, const Statement
 
 void Checker::checkProbe(const Identifier &name, const Expr &value, const Scope &scope) {
   Type type = check(value, scope);
-  if (!type.is(Kind::Number))
+  if (!type.is(Kind::Number) && type.kind != Kind::Histogram)
     diagnostics.report(DiagnosticKind::ProbeType, value.range, name.text, describe(type),
                        type.kind == Kind::Bool ? "; write `if … then 1 else 0`" : "");
 }

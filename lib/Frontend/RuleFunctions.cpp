@@ -43,6 +43,7 @@ constexpr RuleFunction table[] = {
     {"group_max", 1, reduce, Extent::group, ReductionKind::max},
     {"group_size", 0, size, Extent::group},
     {"group_sum", 1, reduce, Extent::group},
+    {"histogram", 2, RuleFunctionKind::Histogram, Extent::tensor},
     {"identity", 1, RuleFunctionKind::Identity, Extent::element},
     {"largest", 2, RuleFunctionKind::Largest, Extent::element, ReductionKind::sum,
      MatrixFunction::largest},

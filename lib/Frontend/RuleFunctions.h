@@ -19,7 +19,8 @@ enum class RuleFunctionKind : uint8_t {
   Size,   ///< the number of values that a reduction over the extent takes
   Count,  ///< the number of its argument's values in one place of the extent
   Random,
-  SizeOf, ///< the number of rows or columns of a matrix
+  SizeOf,    ///< the number of rows or columns of a matrix
+  Histogram, ///< how many values are between bounds, which are a list
   Transpose,
   Product,
   Identity, ///< the identity matrix with as many rows as its argument

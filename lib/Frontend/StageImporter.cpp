@@ -255,7 +255,12 @@ std::optional<ImportedProbe> updraft::importProbe(Evaluator &evaluator, const Id
                        describeFound(result.extent, Extent::element));
     return std::nullopt;
   }
-  return ImportedProbe{nullptr, name, evaluator.emit.scalar(result, evaluator.location(name))};
+  ImportedProbe probe{nullptr, name, {}, {}};
+  if (result.kind == Kind::Histogram)
+    probe.bounds = result.list->numbers;
+  for (const Value &each : result.counts ? llvm::ArrayRef(*result.counts) : llvm::ArrayRef(result))
+    probe.values.push_back(evaluator.emit.scalar(each, evaluator.location(name)));
+  return probe;
 }
 
 // Probes use what `next` gives, also further on in the text.

@@ -35,11 +35,12 @@ private:
   std::optional<Value> stepValue, firstValue;
 };
 
-/// A probe, and its value as f64.
+/// A probe, and its values as f64.
 struct ImportedProbe {
   const ResolvedStage *stage; ///< null for one that the request added
   Identifier name;
-  mlir::Value value;
+  llvm::SmallVector<mlir::Value, 1> values; ///< one, or the counts of a histogram
+  std::vector<double> bounds;               ///< of a histogram; else empty
 };
 
 /// Imports a probe that may use these names. Returns nothing after reporting an error.
@@ -124,7 +125,7 @@ private:
   Names names;
   /// While importing an update, also its inputs and the names of `let`.
   Names scope{nullptr, {}};
-  llvm::SmallVector<StateValue> states;
+  llvm::SmallVector<StateValue, 0> states;
   /// Whether earlier stages hold this one, whether later ones are held, and the parameter before
   /// it.
   std::optional<Value> held, holdsLater, paramBefore;

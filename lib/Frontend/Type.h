@@ -21,7 +21,8 @@ enum class Kind : uint8_t {
   Number,
   Bool,
   String,
-  List, ///< of numbers or tuples of numbers, known when the rule is compiled
+  List,      ///< of numbers or tuples of numbers, known when the rule is compiled
+  Histogram, ///< counts of the elements between static bounds, which only a probe takes
 };
 
 inline bool isTensorExtent(Extent extent) { return !isWithin(extent, Extent::tensor); }
@@ -69,6 +70,8 @@ inline llvm::StringRef describe(Type type) {
            : type.width == 3 ? "a list of triples"
            : type.width == 0 ? "a list"
                              : "a list of tuples";
+  case Kind::Histogram:
+    return "a histogram";
   }
   return "";
 }

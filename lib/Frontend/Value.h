@@ -14,6 +14,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace updraft {
 
@@ -29,7 +30,9 @@ struct Value {
   bool boolean = false;
   double number = 0;
   llvm::StringRef string;
-  std::shared_ptr<const StaticList> list;
+  std::shared_ptr<const StaticList> list; ///< of a histogram: its bounds
+  /// The counts of a histogram: one more than there are bounds.
+  std::shared_ptr<const std::vector<Value>> counts;
   mlir::Value ir; ///< null for a constant
   /// For a number: whether it is the number of rows, or of columns, of the parameter.
   enum class Side : uint8_t { None, Rows, Columns } side = Side::None;
@@ -40,7 +43,7 @@ struct Value {
   bool isError() const { return kind == Kind::Unknown; }
   bool isConstant() const { return kind != Kind::Unknown && !ir; }
   bool isTensor() const { return isTensorExtent(extent); }
-  Type type() const { return {kind, extent, list ? list->width : 0}; }
+  Type type() const { return {kind, extent, kind == Kind::List ? list->width : 0}; }
   double magnitude() const { return ir ? bound : std::fabs(number); }
   bool hasIntegerValues() const { return ir ? isInteger : std::floor(number) == number; }
   /// Whether the number is an integer that fits an i64 for all inputs.
@@ -68,6 +71,14 @@ struct Value {
     Value value;
     value.kind = Kind::List;
     value.list = std::make_shared<const StaticList>(std::move(list));
+    return value;
+  }
+  static Value ofHistogram(std::shared_ptr<const StaticList> bounds, std::vector<Value> counts) {
+    Value value;
+    value.kind = Kind::Histogram;
+    value.extent = Extent::tensor;
+    value.list = std::move(bounds);
+    value.counts = std::make_shared<const std::vector<Value>>(std::move(counts));
     return value;
   }
   static Value ofIr(Kind kind, Extent extent, mlir::Value ir) {

@@ -25,7 +25,11 @@ static std::string print(const llvm::json::Value &value) {
   return text;
 }
 
-/// Replaces `texts` by a string of its compressed bytes in base64.
+/// The long members of a document, and the sizes that their texts have before compression.
+static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> packedMembers[] = {
+    {"texts", "textBytes"}, {"run", "runBytes"}};
+
+/// Replaces `texts` and `run` by strings of their compressed bytes in base64.
 static std::string packed(llvm::StringRef document) {
   auto value = llvm::json::parse(document);
   if (!value) {
@@ -33,14 +37,18 @@ static std::string packed(llvm::StringRef document) {
     return document.str();
   }
   Object &report = *value->getAsObject();
-  llvm::json::Value *texts = report.get("texts");
-  if (!texts || !texts->getAsArray() || !llvm::compression::zlib::isAvailable())
+  if (!llvm::compression::zlib::isAvailable())
     return document.str();
-  const std::string json = print(*texts);
-  llvm::SmallVector<uint8_t, 0> bytes;
-  llvm::compression::zlib::compress(llvm::arrayRefFromStringRef(json), bytes);
-  report["texts"] = llvm::encodeBase64(bytes);
-  report["textBytes"] = json.size();
+  for (const auto &[member, size] : packedMembers) {
+    const llvm::json::Value *content = report.get(member);
+    if (!content || content->getAsString())
+      continue;
+    const std::string json = print(*content);
+    llvm::SmallVector<uint8_t, 0> bytes;
+    llvm::compression::zlib::compress(llvm::arrayRefFromStringRef(json), bytes);
+    report[member] = llvm::encodeBase64(bytes);
+    report[size] = json.size();
+  }
   return print(*value);
 }
 
@@ -58,6 +66,31 @@ static llvm::Error refuse(const std::string &why) {
                        "; give a page or a document that `updraftc report` wrote");
 }
 
+/// Replaces a member that `packed` compressed.
+static llvm::Error unpack(Object &report, llvm::StringRef member, llvm::StringRef sizeMember) {
+  const auto content = report.getString(member);
+  if (!content)
+    return llvm::Error::success();
+  std::vector<char> bytes;
+  if (llvm::Error error = llvm::decodeBase64(*content, bytes))
+    return refuse(llvm::toString(std::move(error)));
+  constexpr int64_t mostBytes = int64_t(1) << 30;
+  const int64_t size = report.getInteger(sizeMember).value_or(0);
+  if (size < 0 || size > mostBytes)
+    return refuse("its " + member.str() + (member == "texts" ? " have" : " has") + " no size");
+  llvm::SmallVector<uint8_t, 0> unpacked;
+  llvm::ArrayRef<uint8_t> given(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
+  if (llvm::Error error =
+          llvm::compression::zlib::decompress(given, unpacked, static_cast<size_t>(size)))
+    return refuse(llvm::toString(std::move(error)));
+  auto plain = llvm::json::parse(llvm::toStringRef(unpacked));
+  if (!plain)
+    return refuse(llvm::toString(plain.takeError()));
+  report[member] = std::move(*plain);
+  report.erase(sizeMember);
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::string> updraft::documentIn(llvm::StringRef content) {
   llvm::StringRef json = content;
   constexpr llvm::StringLiteral start = "<script type=\"application/json\" id=\"report\">";
@@ -72,25 +105,8 @@ llvm::Expected<std::string> updraft::documentIn(llvm::StringRef content) {
   for (llvm::StringRef member : {"request", "numerics", "plans", "stages", "texts"})
     if (!report->get(member))
       return refuse(("it has no member `" + member + "`").str());
-  auto texts = report->getString("texts");
-  if (!texts)
-    return print(*value);
-  std::vector<char> bytes;
-  if (llvm::Error error = llvm::decodeBase64(*texts, bytes))
-    return refuse(llvm::toString(std::move(error)));
-  constexpr int64_t mostBytes = int64_t(1) << 30;
-  const int64_t size = report->getInteger("textBytes").value_or(0);
-  if (size < 0 || size > mostBytes)
-    return refuse("its texts have no size");
-  llvm::SmallVector<uint8_t, 0> unpacked;
-  llvm::ArrayRef<uint8_t> given(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
-  if (llvm::Error error =
-          llvm::compression::zlib::decompress(given, unpacked, static_cast<size_t>(size)))
-    return refuse(llvm::toString(std::move(error)));
-  auto plain = llvm::json::parse(llvm::toStringRef(unpacked));
-  if (!plain)
-    return refuse(llvm::toString(plain.takeError()));
-  (*report)["texts"] = std::move(*plain);
-  report->erase("textBytes");
+  for (const auto &[member, size] : packedMembers)
+    if (llvm::Error error = unpack(*report, member, size))
+      return error;
   return print(*value);
 }

@@ -8,7 +8,11 @@
 
 #include <memory>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <utility>
+#include <vector>
 
 namespace nb = nanobind;
 
@@ -40,6 +44,18 @@ void updraft::python::bindLanguage(nb::module_ &module) {
         return nb::bytes(owned.get());
       },
       nb::arg("source"), nb::arg("filename"));
+  module.def(
+      "report_add_run",
+      [](const std::string &document, const std::vector<std::pair<std::string, nb::bytes>> &given) {
+        std::vector<upd_run_file> files;
+        for (const auto &[name, text] : given)
+          files.push_back({name.c_str(), text.c_str(), text.size()});
+        char *result = nullptr;
+        check(upd_report_add_run(document.c_str(), files.data(), files.size(), &result));
+        std::unique_ptr<char, decltype(&upd_string_release)> owned(result, upd_string_release);
+        return nb::bytes(owned.get());
+      },
+      nb::arg("document"), nb::arg("files"));
   module.def(
       "report_page",
       [](const std::string &document, const std::optional<std::string> &other) {

@@ -182,9 +182,16 @@ nb::dict Rule::states() const {
 }
 
 nb::list Rule::probes() const {
-  nb::list result;
-  for (size_t i = 0, count = upd_rule_probe_count(get()); i < count; ++i)
-    result.append(upd_rule_probe_name(get(), i));
+  nb::list result, bounds;
+  for (size_t i = 0, count = upd_rule_probe_count(get()); i < count; ++i) {
+    const double end = upd_rule_probe_end(get(), i);
+    if (std::isfinite(end)) {
+      bounds.append(end);
+      continue;
+    }
+    result.append(nb::make_tuple(upd_rule_probe_name(get(), i), nb::tuple(bounds)));
+    bounds = nb::list();
+  }
   return result;
 }
 

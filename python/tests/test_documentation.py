@@ -48,7 +48,7 @@ SHOWN = {
     "how-to/faster-training.md": 1,
     "matrices.md": 1,
     "numerics.md": 0,
-    "probes.md": 2,
+    "probes.md": 3,
     "python.md": 2,
     "rules.md": 0,
     "timeline.md": 0,

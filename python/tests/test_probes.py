@@ -1,7 +1,9 @@
 """Probes of arrays and of torch's parameters, their callbacks and writers."""
 
 import math
+import pathlib
 import pickle
+import subprocess
 import sys
 import threading
 
@@ -11,9 +13,11 @@ import torch
 
 import updraft
 from updraft import lang, optim
-from updraft.probes import CsvWriter, ProbeRow, TensorBoardWriter
+from updraft.probes import CsvWriter, Histogram, ProbeRow, TensorBoardWriter
 
 from .conftest import SGD
+
+UPDRAFTC = pathlib.Path(__file__).resolve().parents[2] / "build" / "release" / "bin" / "updraftc"
 
 WATCHED = """
 rule Watched(lr = 0.5) {
@@ -163,6 +167,127 @@ def test_tensorboard_takes_a_writer():
         TensorBoardWriter(3)
     assert "tensorboard" not in sys.modules
     assert "torch.utils.tensorboard" not in sys.modules
+
+
+@pytest.mark.parametrize("numerics", ["ieee", "fast", "torch"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_histograms_are_those_of_numpy(numerics, dtype):
+    bounds = [-1.0, -0.125, 0.0, 1e-3, 0.5, 1.0]
+    special = numpy.array([math.nan, math.inf, -math.inf, 0.0, -0.0, 0.5, 1.0, -1.0, 1e-3, 1e-40])
+    grads = [array.astype(dtype) for array in (*arrays((30, 7), (1000,)), special)]
+    grads += [numpy.full(3, math.nan, dtype), numpy.zeros(0, dtype)]
+    weights = [numpy.zeros_like(grad) for grad in grads]
+    rule = updraft.load("SGD").compile(
+        numerics=numerics,
+        storage=dict.fromkeys(("param", "grad"), "f64" if dtype == "float64" else "f32"),
+        probes=[f"sizes = histogram(grad, {bounds})", "gradient_sizes"],
+    )
+    optimizer = updraft.ArrayOptimizer(rule, weights)
+    optimizer.step(grads)
+    rows = optimizer.probe_values()
+    decades = [10.0**exponent for exponent in range(-8, 1)]
+    assert len(rows) == len(grads)
+    for row, grad in zip(rows, grads, strict=True):
+        for name, ends, values in (
+            ("sizes", bounds, grad),
+            ("gradient_sizes", decades, numpy.abs(grad)),
+        ):
+            values = values[~numpy.isnan(values)].astype("float64")
+            limits = numpy.array(ends).astype(dtype).astype("float64")
+            places = numpy.searchsorted(limits, values, side="right")
+            counts = numpy.bincount(places, minlength=len(ends) + 1).tolist()
+            assert row.values[name] == Histogram(pytest.approx(tuple(ends)), tuple(counts))
+
+
+def test_a_histogram_of_a_state():
+    weight, grad = arrays((40,), (40,))
+    optimizer = updraft.ArrayOptimizer(
+        updraft.load("AdamW"),
+        [weight],
+        probes=["momentum = histogram(new_exp_avg, [0])", "update_ratio", "update_sizes"],
+    )
+    assert optimizer.rule.probes == ["momentum", "update_ratio", "update_sizes"]
+    assert optimizer.rule.probe_bounds["momentum"] == (0.0,)
+    optimizer.step([grad])
+    (row,) = optimizer.probe_values()
+    assert list(row.values) == ["momentum", "update_ratio", "update_sizes"]
+    assert row.values["momentum"].counts == ((grad < 0).sum(), (grad >= 0).sum())
+    assert row.values["update_sizes"].total == 40
+
+
+def test_a_histogram_of_a_skipped_step_is_nan():
+    text = """
+    rule R() {
+      update(param, grad) {
+        let size = norm(grad)
+        skip when !isfinite(size)
+        probe shares = histogram(abs(grad) / size, [0.5])
+        next param = param - grad
+      }
+    }
+    """
+    weight, grad = arrays((4,), (4,))
+    grad[1] = math.inf
+    optimizer = updraft.ArrayOptimizer(updraft.compile(text), [weight])
+    optimizer.step([grad])
+    (row,) = optimizer.probe_values()
+    assert row.values["shares"].bounds == (0.5,)
+    assert all(math.isnan(count) for count in row.values["shares"].counts)
+
+
+def test_histograms_of_torch_parameters():
+    params = trained((8, 6), (5,))
+    optimizer = optim.AdamW(params, probes=["gradient_sizes", "gradient_norm"])
+    optimizer.step()
+    for row, param in zip(optimizer.probe_values(), params, strict=True):
+        small = (param.grad.abs() < 0.1).sum().item()
+        assert sum(row.values["gradient_sizes"].counts[:-2]) == small
+        assert row.values["gradient_sizes"].total == param.numel()
+        assert row.values["gradient_norm"] == pytest.approx(param.grad.norm().item(), rel=1e-5)
+
+
+def test_histograms_in_csv(tmp_path):
+    path = tmp_path / "probes.csv"
+    histogram = Histogram((1e-6, 0.25, 1.0, 1e16), (3.0, 0.0, 2.0, 1.0, math.nan))
+    CsvWriter(path)([ProbeRow(1, "w", {"sizes": histogram, "x": 0.5})])
+    assert path.read_text() == (
+        "step,parameter,sizes[-inf..1e-06),sizes[1e-06..0.25),sizes[0.25..1),sizes[1..1e+16),"
+        "sizes[1e+16..inf],x\n1,w,3.0,0.0,2.0,1.0,nan,0.5\n"
+    )
+
+
+def test_histograms_in_tensorboard():
+    class Writer:
+        def __init__(self):
+            self.histograms = []
+
+        def add_scalar(self, *scalar):
+            raise AssertionError(scalar)
+
+        def add_histogram_raw(self, tag, **histogram):
+            self.histograms.append((tag, histogram))
+
+    writer = Writer()
+    rows = [
+        ProbeRow(3, "w", {"sizes": Histogram((1.0, 2.0, 4.0), (3.0, 1.0, 0.0, 2.0))}),
+        ProbeRow(3, "v", {"signs": Histogram((0.0,), (3.0, 1.0))}),
+        ProbeRow(3, "v", {"skipped": Histogram((0.0,), (math.nan, math.nan))}),
+    ]
+    TensorBoardWriter(writer)(rows)
+    (tag, sizes), (other, signs) = writer.histograms
+    assert (tag, other) == ("sizes/w", "signs/v")
+    assert sizes == {
+        "min": 0.0,
+        "max": 6.0,
+        "num": 6.0,
+        "sum": 3 * 0.5 + 1.5 + 2 * 5.0,
+        "sum_squares": 3 * 0.25 + 1.5**2 + 2 * 25.0,
+        "bucket_limits": [1.0, 2.0, 4.0, 6.0],
+        "bucket_counts": [3.0, 1.0, 0.0, 2.0],
+        "global_step": 3,
+    }
+    assert signs["bucket_limits"] == [0.0, 1.0]
+    assert (signs["min"], signs["max"]) == (-1.0, 1.0)
 
 
 def test_errors():
@@ -330,3 +455,19 @@ def test_probes_of_files(tmp_path):
     optimizer = updraft.ArrayOptimizer(updraft.load(source), [weight], probes=["gradient_norm"])
     optimizer.step([weight.copy()])
     assert optimizer.rule.probes == ["moved", "gradient_norm"]
+
+
+def test_packages_have_histograms(tmp_path):
+    """A package has code for the probes that it was made with, and their bounds."""
+    source, package = tmp_path / "watched.upd", tmp_path / "watched.updpack"
+    source.write_text(WATCHED)
+    probes = ["gradient_norm", "sizes = histogram(grad, [-0.5, 0.5])"]
+    command = [UPDRAFTC, "pack", source, "-o", package]
+    subprocess.run([*command, *(f"--probe={probe}" for probe in probes)], check=True)
+    weight = numpy.zeros(4, "float32")
+    optimizer = updraft.ArrayOptimizer(updraft.load(package).compile(probes=probes), [weight])
+    assert optimizer.rule.origin == "package"
+    assert optimizer.rule.probe_bounds == {"moved": (), "gradient_norm": (), "sizes": (-0.5, 0.5)}
+    optimizer.step([numpy.array([-1, 0, 2, numpy.nan], "float32")])
+    (row,) = optimizer.probe_values()
+    assert row.values["sizes"] == Histogram((-0.5, 0.5), (1.0, 1.0, 1.0))

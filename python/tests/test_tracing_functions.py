@@ -105,6 +105,10 @@ OURS = {
 }
 
 
+# Functions whose result only `probe` takes.
+HISTOGRAMS = {"histogram", "magnitudes", "gradient_sizes", "update_sizes", "parameter_sizes"}
+
+
 def arities(function):
     parameters = inspect.signature(function).parameters.values()
     required = sum(parameter.default is parameter.empty for parameter in parameters)
@@ -126,7 +130,47 @@ def test_every_function_is_exported_and_documented(name):
     assert hints.keys() == {*inspect.signature(function).parameters, "return"}
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", sorted(HISTOGRAMS))
+def test_each_histogram_compiles(name):
+    function = OURS[name]
+
+    def f(param, grad):
+        new = param - grad
+        bounds = {"histogram": [[0, 0.5]]}.get(name, [])
+        lang.probe(
+            "sizes", function(*[param, new][: max(arities(function)) - len(bounds)], *bounds)
+        )
+        return new
+
+    definition = updraft.rule(f)
+    assert f"{name}(" in definition.to_upd()
+    weights = [numpy.full(5, 0.25)]
+    optimizer = updraft.ArrayOptimizer(definition, weights)
+    optimizer.step([numpy.ones(5)])
+    (row,) = optimizer.probe_values()
+    assert row.values["sizes"].total == 5
+
+
+def test_bounds_of_histograms_are_numbers():
+    for bounds, shown in (
+        ((), r"\(\)"),
+        ((1, "2"), r"\(1, '2'\)"),
+        (0.5, "0.5"),
+        ((True,), r"\(True,\)"),
+    ):
+
+        @updraft.rule
+        def f(param, grad, given: lang.Static[object] = bounds):
+            lang.probe("sizes", lang.histogram(grad, given))
+            return param
+
+        with pytest.raises(
+            updraft.CompileError, match=f"the bounds of `histogram` are {shown}; give"
+        ):
+            f.to_upd()
+
+
+@pytest.mark.parametrize("name", [name for name in OURS if name not in HISTOGRAMS])
 def test_each_compiles(name):
     function = OURS[name]
 

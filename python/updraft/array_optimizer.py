@@ -20,7 +20,14 @@ from .errors import (
     NotFoundError,
     UnsupportedError,
 )
-from .probes import Callback, CallbackHandle, ProbeRow, require_callback, require_every
+from .probes import (
+    Callback,
+    CallbackHandle,
+    ProbeRow,
+    named_values,
+    require_callback,
+    require_every,
+)
 from .seed import require_seed
 
 
@@ -361,7 +368,7 @@ class ArrayOptimizer:
             for first, names, count in _numbered(described)
             for index in range(count)
         ]
-        self._probes = rule.probes
+        self._probes = rule.probe_bounds
         self._probe_cursor = 0
         self._probe_callbacks: list[Callback] = []
         self.probe_every = probe_every
@@ -439,7 +446,7 @@ class ArrayOptimizer:
         """
         self._probe_cursor, _, rows = self._optimizer.read_probes(self._probe_cursor)
         return [
-            ProbeRow(step, self._names[param], dict(zip(self._probes, values, strict=True)))
+            ProbeRow(step, self._names[param], named_values(self._probes, values))
             for step, param, values in rows
         ]
 

@@ -122,10 +122,15 @@ class CompiledRule:
 
     @property
     def probes(self) -> list[str]:
-        """The names of the numbers that steps report for each parameter: those of the rule, then
+        """The names of the probes, which steps report for each parameter: those of the rule, then
         those that it was compiled with.
         """
-        return self._compiled.probes
+        return [name for name, _ in self._compiled.probes]
+
+    @property
+    def probe_bounds(self) -> dict[str, tuple[float, ...]]:
+        """By the name of a probe, the bounds of its histogram; empty for a number."""
+        return dict(self._compiled.probes)
 
     @property
     def param_dtype(self) -> str:

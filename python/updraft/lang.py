@@ -172,11 +172,28 @@ def hold_when(condition: Value | bool) -> None:
     _when("hold_when", "hold", condition)
 
 
+def histogram(x: Operand, bounds: Sequence[float]) -> Value:
+    """How many elements are below the first bound, from each bound to below the next, and from the
+    last one on. The bounds are numbers of Python in ascending order. Only `probe` takes the result:
+    `lang.probe("sizes", lang.histogram(lang.abs(grad), [1e-6, 1e-3, 1]))`.
+    """
+    current("histogram")
+    what = "the bounds of `histogram`"
+    found = [as_number(bound) for bound in bounds] if isinstance(bounds, Sequence) else []
+    numbers = [each for each in found if isinstance(each, int | float) and type(each) is not bool]
+    if not found or len(numbers) != len(found):
+        raise error(f"{what} are {bounds!r}; give a list of numbers", here())
+    values = operand(x, "an argument of `histogram`")
+    listed = Value("list", f"[{', '.join(map(literal_text, numbers))}]")
+    return record("call", "histogram", (values, listed))
+
+
 def probe(name: str, value: Operand) -> None:
     """Reports a number of the parameter in each probed step, such as
     `lang.probe("ratio", lang.norm(new - param) / lang.norm(param))`.
 
-    The value must be a single one for the parameter. The optimizer's `probe_values` returns it.
+    The value must be a single one for the parameter, or a `histogram`. The optimizer's
+    `probe_values` returns it.
     """
     trace = current("probe")
     check_name(name, "a probe", here())
@@ -433,6 +450,26 @@ def non_finite(grad: Operand) -> Value:
 def non_finite_parameters(new_param: Operand) -> Value:
     """How many elements of the new parameter are infinite or NaN."""
     return _call("non_finite_parameters", new_param)
+
+
+def magnitudes(x: Operand) -> Value:
+    """The histogram of magnitudes, one bucket for each power of 10 from 1e-8 to 1. For `probe`."""
+    return _call("magnitudes", x)
+
+
+def gradient_sizes(grad: Operand) -> Value:
+    """The histogram of the gradient's magnitudes. For `probe`."""
+    return _call("gradient_sizes", grad)
+
+
+def update_sizes(param: Operand, new_param: Operand) -> Value:
+    """The histogram of the magnitudes by which elements change. For `probe`."""
+    return _call("update_sizes", param, new_param)
+
+
+def parameter_sizes(new_param: Operand) -> Value:
+    """The histogram of the new parameter's magnitudes. For `probe`."""
+    return _call("parameter_sizes", new_param)
 
 
 def zero_gradients(grad: Operand) -> Value:

@@ -1,4 +1,4 @@
-"""The numbers that steps report: rows of values, and writers for files and TensorBoard.
+"""Rows of numbers and histograms, which steps report, and writers for files and TensorBoard.
 
 An optimizer of a rule with probes has `probe_values()`, which returns the rows of its last steps,
 and `register_probe_callback(callback)`, which passes them to a function after each probed step. The
@@ -6,14 +6,46 @@ writers here are such functions. None of them is imported or created by itself.
 """
 
 import csv
+import math
 import operator
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .errors import InvalidArgumentError
 
 _MAX_EVERY = (1 << 63) - 1
+
+
+class Histogram(NamedTuple):
+    """How many elements are between bounds.
+
+    Attributes:
+        bounds: n numbers in ascending order, rounded as the rule computes only when it compares.
+        counts: n + 1 numbers of elements: below the first bound, from each bound to below the next,
+            and from the last one on. NaN is counted nowhere. If the rule skipped the step before
+            they were known, the counts are NaN.
+    """
+
+    bounds: tuple[float, ...]
+    counts: tuple[float, ...]
+
+    @property
+    def total(self) -> float:
+        """The number of elements that aren't NaN."""
+        return sum(self.counts)
+
+    def buckets(self) -> Iterator[tuple[float, float, float]]:
+        """The start, the end and the count of each bucket. The first starts at -infinity, and the
+        last ends at infinity.
+
+        >>> list(Histogram((0.5, 1.0), (3.0, 0.0, 1.0)).buckets())
+        [(-inf, 0.5, 3.0), (0.5, 1.0, 0.0), (1.0, inf, 1.0)]
+        """
+        ends = (-math.inf, *self.bounds, math.inf)
+        for (start, end), count in zip(pairwise(ends), self.counts, strict=True):
+            yield start, end, count
 
 
 class ProbeRow(NamedTuple):
@@ -22,13 +54,40 @@ class ProbeRow(NamedTuple):
     Attributes:
         step: the parameter's step count, this step included.
         parameter: the parameter's name, or its number among all parameters.
-        values: the values by the probes' names. NaN for one that wasn't computed because the rule
-            skipped the step.
+        values: the numbers and histograms by the probes' names. NaN for a number that wasn't
+            computed because the rule skipped the step.
     """
 
     step: int
     parameter: str
-    values: dict[str, float]
+    values: dict[str, float | Histogram]
+
+
+def named_values(
+    bounds: Mapping[str, tuple[float, ...]], numbers: Sequence[float]
+) -> dict[str, float | Histogram]:
+    """Returns the numbers of a row by the names of the probes, which have these bounds."""
+    left = iter(numbers)
+    return {
+        name: Histogram(ends, tuple(next(left) for _ in range(len(ends) + 1)))
+        if ends
+        else next(left)
+        for name, ends in bounds.items()
+    }
+
+
+def _text(number: float) -> str:
+    return repr(number).removesuffix(".0")
+
+
+def _columns(values: Mapping[str, float | Histogram]) -> Iterator[tuple[str, float]]:
+    """Each number with the name of its column, which for a bucket is `sizes[0.01..1)`."""
+    for name, value in values.items():
+        if not isinstance(value, Histogram):
+            yield name, value
+            continue
+        for start, end, count in value.buckets():
+            yield f"{name}[{_text(start)}..{_text(end)}{']' if end == math.inf else ')'}", count
 
 
 #: A function that takes the rows of a step.
@@ -69,7 +128,8 @@ def require_callback(callback: Any) -> Callback:
 
 
 class CsvWriter:
-    """Appends rows to a file: `step,parameter,PROBE,…`, with a line of names at its start.
+    """Appends rows to a file: `step,parameter,PROBE,…`, with a line of names at its start. Each
+    bucket of a histogram has a column, such as `sizes[0.01..1)`.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -90,13 +150,18 @@ class CsvWriter:
         with open(self._path, "a", newline="", encoding="utf-8") as file:
             lines = csv.writer(file, lineterminator="\n")
             if file.tell() == 0:
-                lines.writerow(["step", "parameter", *rows[0].values])
+                names = [name for name, _ in _columns(rows[0].values)]
+                lines.writerow(["step", "parameter", *names])
             for row in rows:
-                lines.writerow([row.step, row.parameter, *row.values.values()])
+                numbers = [number for _, number in _columns(row.values)]
+                lines.writerow([row.step, row.parameter, *numbers])
 
 
 class TensorBoardWriter:
-    """Writes rows as scalars `PROBE/PARAMETER` for TensorBoard.
+    """Writes rows as scalars and histograms `PROBE/PARAMETER` for TensorBoard.
+
+    A histogram whose counts are NaN isn't written. TensorBoard draws the first and the last bucket
+    as wide as their neighbours, and doesn't know the least and the largest element.
 
     Args:
         target: a folder for the logs, or a `SummaryWriter` of torch or tensorboardX. For a folder,
@@ -117,4 +182,36 @@ class TensorBoardWriter:
     def __call__(self, rows: Iterable[ProbeRow]) -> None:
         for row in rows:
             for name, value in row.values.items():
-                self.writer.add_scalar(f"{name}/{row.parameter}", value, row.step)
+                tag = f"{name}/{row.parameter}"
+                if isinstance(value, Histogram):
+                    self._add(tag, value, row.step)
+                else:
+                    self.writer.add_scalar(tag, value, row.step)
+
+    def _add(self, tag: str, histogram: Histogram, step: int) -> None:
+        if math.isnan(histogram.total):
+            return
+        ends = _finite_ends(histogram.bounds)
+        middles = [(start + end) / 2 for start, end in pairwise(ends)]
+        pairs = list(zip(histogram.counts, middles, strict=True))
+        self.writer.add_histogram_raw(
+            tag,
+            min=ends[0],
+            max=ends[-1],
+            num=histogram.total,
+            sum=sum(count * middle for count, middle in pairs),
+            sum_squares=sum(count * middle**2 for count, middle in pairs),
+            bucket_limits=list(ends[1:]),
+            bucket_counts=list(histogram.counts),
+            global_step=step,
+        )
+
+
+def _finite_ends(bounds: tuple[float, ...]) -> tuple[float, ...]:
+    """The bounds, with finite ends for the first and the last bucket."""
+    first, last = bounds[0], bounds[-1]
+    if len(bounds) == 1:
+        width = abs(first) or 1.0
+        return first - width, first, first + width
+    below = 0.0 if 0 < first <= bounds[1] - first else first - (bounds[1] - first)
+    return below, *bounds, last + (last - bounds[-2])

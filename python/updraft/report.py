@@ -34,6 +34,27 @@ class Report:
         """The document, which docs/report-format.md describes."""
         return json.loads(self._document)
 
+    def with_run(self, *paths: str | os.PathLike[str]) -> "Report":
+        """Returns this report with what the steps of a run reported.
+
+        The page then shows each probe over the steps, the rows with NaN, missing steps, and where
+        ranks differ.
+
+        Args:
+            paths: files that `updraft.probes.CsvWriter` or `updraft-run --probe-out` wrote, one for
+                each rank of the run.
+
+        Raises:
+            InvalidArgumentError: a file isn't such a table. The message has the place.
+        """
+        files = []
+        for path in map(os.fspath, paths):
+            try:
+                files.append((path, pathlib.Path(path).read_bytes()))
+            except OSError as error:
+                raise from_os_error(error, "read", path) from None
+        return Report(_updraft.report_add_run(self._document.decode(), files))
+
     def html(self, compare: "Report | None" = None) -> str:
         """Returns the page. It needs no other file, and no network.
 

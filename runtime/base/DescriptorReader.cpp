@@ -40,6 +40,7 @@ private:
   uint32_t value(uint32_t value, uint32_t last, const char *what);
   /// Returns whether `flags` has the only flag that exists, 1.
   bool flag(uint32_t flags, const char *what);
+  static double f64(const uint32_t (&halves)[2]);
   template <typename Record, typename Use> void each(upd_section_kind kind, Use use) {
     for (uint32_t i = 0; i < sections.count(kind) && problem.empty(); ++i)
       use(sections.record<Record>(kind, i));
@@ -114,6 +115,10 @@ TensorClass DescriptorReader::tensors(upd_tensors value, const char *what) {
 }
 
 bool DescriptorReader::flag(uint32_t flags, const char *what) { return value(flags, 1, what) != 0; }
+
+double DescriptorReader::f64(const uint32_t (&halves)[2]) {
+  return std::bit_cast<double>(uint64_t(halves[1]) << 32 | halves[0]);
+}
 
 StateInterface DescriptorReader::state(const upd_state_record &record) {
   return {text(record.name), dtype(record.dtype, "a state"),
@@ -237,7 +242,7 @@ PlanInterface DescriptorReader::plan(const upd_plan_record &record) {
   plan.isProbed = (flags & UPD_PLAN_PROBED) != 0;
   if ((flags & AllMatrices) != 0)
     plan.shapes = flags & AllMatrices;
-  plan.chosen = std::bit_cast<double>(uint64_t(record.chosen[1]) << 32 | record.chosen[0]);
+  plan.chosen = f64(record.chosen);
   each<upd_stream_record>(UPD_SECTION_STREAM, record.streams, "`streams` of a plan",
                           [&](const upd_stream_record &stream) { addStream(stream, plan); });
   plan.scalarStates = indices(record.scalars, "`scalars` of a plan");
@@ -287,9 +292,10 @@ RuleInterface DescriptorReader::read() {
         {text(record.flag), indices(record.hypers, "`hypers` of a derived flag"), record.message});
   });
   each<upd_probe_record>(UPD_SECTION_PROBE, [&](const upd_probe_record &record) {
-    if (record.flags != 0)
-      fail(fmt::format("unknown flags {:#x} of a probe", record.flags));
-    result.probes.push_back({text(record.name)});
+    ProbeInterface probe{text(record.name)};
+    if (flag(record.flags, "flags of a probe"))
+      probe.end = f64(record.end);
+    result.probes.push_back(std::move(probe));
   });
   each<upd_plan_record>(UPD_SECTION_PLAN, [&](const upd_plan_record &record) {
     result.plans.push_back(plan(record));

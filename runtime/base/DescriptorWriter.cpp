@@ -86,8 +86,13 @@ void DescriptorWriter::addRule() {
   for (const DerivedInterface &derived : rule.derived)
     add(UPD_SECTION_DERIVED,
         upd_derived_record{text(derived.flag), indices(derived.hypers), derived.message});
-  for (const ProbeInterface &probe : rule.probes)
-    add(UPD_SECTION_PROBE, upd_probe_record{text(probe.name), 0});
+  for (const ProbeInterface &probe : rule.probes) {
+    const auto end = std::bit_cast<uint64_t>(probe.end.value_or(0));
+    add(UPD_SECTION_PROBE,
+        upd_probe_record{text(probe.name),
+                         probe.end ? uint32_t(UPD_PROBE_BUCKET) : 0,
+                         {static_cast<uint32_t>(end), static_cast<uint32_t>(end >> 32)}});
+  }
 }
 
 void DescriptorWriter::addPlan(const PlanInterface &plan) {

@@ -77,6 +77,23 @@ ordered_json jsonOf(const StateInterface &state) {
       .take();
 }
 
+/// A number is its name. A histogram is an object.
+ordered_json jsonOf(const std::vector<ProbeInterface> &probes) {
+  auto array = ordered_json::array();
+  auto bounds = ordered_json::array();
+  for (const ProbeInterface &probe : probes) {
+    if (!probe.end) {
+      array.push_back(probe.name);
+    } else if (!std::isinf(*probe.end)) {
+      bounds.push_back(*probe.end);
+    } else {
+      array.push_back(Object().add("name", probe.name).add("bounds", std::move(bounds)).take());
+      bounds = ordered_json::array();
+    }
+  }
+  return array;
+}
+
 ordered_json jsonOf(const RuleInterface &rule, const DerivedInterface &derived) {
   return Object()
       .add("flag", derived.flag)
@@ -220,7 +237,7 @@ std::string RuleInterface::json() const {
   if (!derived.empty())
     object.add("derived", arrayOf(derived, [&](const auto &each) { return jsonOf(*this, each); }));
   if (!probes.empty())
-    object.add("probes", arrayOf(probes, [](const auto &each) { return each.name; }));
+    object.add("probes", jsonOf(probes));
   object.add("plans", arrayOf(plans, [&](const auto &each) { return jsonOf(*this, each); }));
   return object.take().dump(-1, ' ', /*ensure_ascii=*/false,
                             ordered_json::error_handler_t::replace);

@@ -43,6 +43,9 @@ static std::string problemOf(const StateInterface &state) {
   return {};
 }
 
+/// Whether another bucket of the same histogram must follow.
+static bool isOpen(const ProbeInterface &probe) { return probe.end && !std::isinf(*probe.end); }
+
 /// Checks the names of hyperparameters or states.
 template <typename Named>
 static std::string problemOfNames(const char *what, const std::vector<Named> &list) {
@@ -54,6 +57,25 @@ static std::string problemOfNames(const char *what, const std::vector<Named> &li
       return fmt::format("{} `{}` appears twice", what, each.name);
   }
   return {};
+}
+
+/// Checks that names are unique, and that the buckets of each histogram are complete.
+static std::string problemOfProbes(const std::vector<ProbeInterface> &probes) {
+  std::vector<ProbeInterface> firsts; // of each histogram, and the other probes
+  for (size_t i = 0; i < probes.size(); ++i) {
+    const std::optional<double> end = probes[i].end;
+    const bool continues = i != 0 && isOpen(probes[i - 1]);
+    if (continues && (!end || probes[i].name != probes[i - 1].name))
+      return fmt::format("the histogram `{}` has no last bucket", probes[i - 1].name);
+    if (end && (std::isnan(*end) || *end <= (continues ? *probes[i - 1].end : -INFINITY) ||
+                (!continues && std::isinf(*end))))
+      return fmt::format("a bucket of `{}` ends at {}", probes[i].name, *end);
+    if (!continues)
+      firsts.push_back(probes[i]);
+  }
+  if (!probes.empty() && isOpen(probes.back()))
+    return fmt::format("the histogram `{}` has no last bucket", probes.back().name);
+  return problemOfNames("probe", firsts);
 }
 
 static std::string problemOfScalars(const RuleInterface &rule) {
@@ -134,7 +156,7 @@ std::string updraft::runtime::problemOf(const RuleInterface &rule) {
     return problem;
   if (std::string problem = problemOfNames("state", rule.states); !problem.empty())
     return problem;
-  if (std::string problem = problemOfNames("probe", rule.probes); !problem.empty())
+  if (std::string problem = problemOfProbes(rule.probes); !problem.empty())
     return problem;
   if (std::string problem = problemOfScalars(rule); !problem.empty())
     return problem;

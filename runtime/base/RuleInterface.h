@@ -9,6 +9,7 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,7 @@ struct StateInterface {
 
 struct ProbeInterface {
   std::string name;
+  std::optional<double> end = {}; // of a bucket of a histogram; infinity for its last one
 };
 
 /// As upd_derived_record.

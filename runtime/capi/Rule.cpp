@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 using namespace updraft;
 using capi::guarded;
@@ -127,6 +128,12 @@ size_t upd_rule_probe_count(const upd_rule *rule) {
 const char *upd_rule_probe_name(const upd_rule *rule, size_t index) {
   return index < upd_rule_probe_count(rule) ? rule->kernels->interface.probes[index].name.c_str()
                                             : nullptr;
+}
+
+double upd_rule_probe_end(const upd_rule *rule, size_t index) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  return index < upd_rule_probe_count(rule) ? interfaceOf(rule).probes[index].end.value_or(none)
+                                            : none;
 }
 
 upd_status upd_rule_check_hypers(const upd_rule *rule, const upd_hyper *hypers,

@@ -9,6 +9,7 @@
 #include "updraft-c/probes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <mutex>
 #include <string_view>
@@ -152,10 +153,20 @@ void ServedOptimizer::addProbes(std::vector<ProbeValue> &to) const {
       newestProbes[rows[i].param].assign(values.data() + i * probes,
                                          values.data() + (i + 1) * probes);
   }
-  for (const auto &[param, newest] : newestProbes)
-    for (size_t i = 0; i < probes; ++i)
-      to.push_back({created.optimizer(), params[param]->name, upd_rule_probe_name(rule.get(), i),
-                    newest[i]});
+  for (const auto &[param, newest] : newestProbes) {
+    double below = 0;
+    for (size_t i = 0; i < probes; ++i) {
+      ProbeValue &added = to.emplace_back(ProbeValue{
+          created.optimizer(), params[param]->name, upd_rule_probe_name(rule.get(), i), newest[i]});
+      const double end = upd_rule_probe_end(rule.get(), i);
+      if (std::isnan(end))
+        continue;
+      added.below = end;
+      added.value = below += newest[i];
+      if (std::isinf(end))
+        below = 0;
+    }
+  }
 }
 
 ServedStep::ServedStep(ServedOptimizer &optimizer,

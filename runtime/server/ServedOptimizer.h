@@ -39,6 +39,8 @@ struct StatesFile {
 struct ProbeValue {
   std::string optimizer, parameter, probe;
   double value;
+  /// If set, the value is the number of elements below this: one of a histogram's.
+  std::optional<double> below = {};
 };
 
 /// A rule over groups of parameters. Thread-safe: steps that share a parameter wait for each other.

@@ -57,6 +57,71 @@ updraft.plan @P compute f32 {
 
 // -----
 
+// probe_c4: an end that doesn't ascend
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %n = updraft.size over tensor
+  updraft.probe "sizes" end 1.0 = %n
+  // expected-error @+1 {{'updraft.probe' op has the end 1.000000e+00 after 1.000000e+00, must be greater}}
+  updraft.probe "sizes" end 1.0 = %n
+  updraft.next %p : f32
+}
+
+// -----
+
+// probe_c4: one count
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %n = updraft.size over tensor
+  // expected-error @+1 {{'updraft.probe' op has the end INF, must be a number, and infinity only after other counts}}
+  updraft.probe "sizes" end 0x7FF0000000000000 = %n
+  updraft.next %p : f32
+}
+
+// -----
+
+// probe_c4: another probe in between
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %n = updraft.size over tensor
+  // expected-error @+1 {{'updraft.probe' op is the last count of the histogram "sizes", so its end must be infinity}}
+  updraft.probe "sizes" end 1.0 = %n
+  updraft.probe "size" = %n
+  updraft.next %p : f32
+}
+
+// -----
+
+// probe_c4: no last count
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %n = updraft.size over tensor
+  // expected-error @+1 {{'updraft.probe' op is the last count of the histogram "sizes", so its end must be infinity}}
+  updraft.probe "sizes" end 1.0 = %n
+  updraft.next %p : f32
+}
+
+// -----
+
+// probe_c2: two histograms
+updraft.rule @R compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %n = updraft.size over tensor
+  updraft.probe "sizes" end 1.0 = %n
+  updraft.probe "sizes" end 0x7FF0000000000000 = %n
+  // expected-error @+1 {{'updraft.probe' op has the name "sizes" of another probe}}
+  updraft.probe "sizes" end 1.0 = %n
+  updraft.probe "sizes" end 0x7FF0000000000000 = %n
+  updraft.next %p : f32
+}
+
+// -----
+
 // variants_c5
 updraft.variants vectors {
   updraft.rule @R compute f32 {

@@ -10,6 +10,10 @@ updraft.rule @Rule compute f32 {
   %1 = updraft.grad stored f32 : f32
   %2 = updraft.reduce max %1 over tensor : f32
   updraft.probe "largest" = %2
+  // CHECK:       updraft.probe "sizes" end 5.000000e-01 = %[[MAX]]
+  // CHECK-NEXT:  updraft.probe "sizes" end 0x7FF0000000000000 = %[[MAX]]
+  updraft.probe "sizes" end 0.5 = %2
+  updraft.probe "sizes" end 0x7FF0000000000000 = %2
   updraft.next %0 : f32
 }
 

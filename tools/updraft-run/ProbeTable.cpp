@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
+using namespace updraft;
 using namespace updraft::run;
 using updraft::runtime::RuleInterface;
 using updraft::runtime::Status;
@@ -20,6 +23,18 @@ static std::string field(const std::string &text) {
   return quoted + '"';
 }
 
+/// Returns the name of a probe's column: "ratio", or for a bucket of a histogram "sizes[0.01..1)".
+static std::string columnOf(const RuleInterface &rule, size_t index) {
+  const runtime::ProbeInterface &probe = rule.probes[index];
+  if (!probe.end)
+    return probe.name;
+  const bool isFirst = index == 0 || rule.probes[index - 1].name != probe.name;
+  return fmt::format("{}[{}..{}{}", probe.name,
+                     isFirst ? -std::numeric_limits<double>::infinity()
+                             : *rule.probes[index - 1].end,
+                     *probe.end, std::isinf(*probe.end) ? ']' : ')');
+}
+
 Status ProbeTable::add(const RuleInterface &rule, const upd_optimizer *optimizer,
                        std::span<const std::string *const> names, uint64_t &cursor) {
   const size_t probes = rule.probes.size();
@@ -27,8 +42,8 @@ Status ProbeTable::add(const RuleInterface &rule, const upd_optimizer *optimizer
     return {};
   if (lines.empty()) {
     lines = "step,parameter";
-    for (const runtime::ProbeInterface &probe : rule.probes)
-      lines += "," + probe.name;
+    for (size_t i = 0; i < probes; ++i)
+      lines += "," + columnOf(rule, i);
     lines += "\n";
   }
   std::vector<upd_probe_row> rows(names.size());

@@ -14,7 +14,8 @@
 
 namespace updraft::run {
 
-/// A line for each parameter and step: `step,parameter,PROBE,…`.
+/// A line for each parameter and step: `step,parameter,PROBE,…`. Each bucket of a histogram has a
+/// column, such as `sizes[0.01..1)`.
 class ProbeTable {
 public:
   /// Adds the rows that `optimizer` has added since `cursor`. `names` are those of its parameters.

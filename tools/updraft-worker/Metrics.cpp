@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
+#include <fmt/format.h>
 #include <functional>
 #include <google/protobuf/descriptor.h>
 #include <set>
@@ -76,22 +78,32 @@ private:
     const std::vector<server::ProbeValue> probes = server.probes();
     if (probes.empty())
       return;
-    prometheus::MetricFamily reported, left;
+    prometheus::MetricFamily reported, buckets, left;
     reported.name = "updraft_probe";
     reported.help = "The newest value of a probe, by optimizer, parameter and probe.";
+    buckets.name = "updraft_probe_bucket";
+    buckets.help = "Of the newest histogram: how many elements are below `le`, by optimizer, "
+                   "parameter and probe.";
     left.name = "updraft_unreported_probes";
     left.help = "Probes of parameters beyond the first 10000.";
-    reported.type = left.type = prometheus::MetricType::Gauge;
+    reported.type = buckets.type = left.type = prometheus::MetricType::Gauge;
     for (size_t i = 0; i < std::min(probes.size(), maxProbes); ++i) {
-      prometheus::ClientMetric &metric = reported.metric.emplace_back();
+      const bool isBucket = probes[i].below.has_value();
+      prometheus::ClientMetric &metric = (isBucket ? buckets : reported).metric.emplace_back();
       metric.label = {{"optimizer", probes[i].optimizer},
                       {"parameter", probes[i].parameter},
                       {"probe", probes[i].probe}};
+      if (isBucket)
+        metric.label.push_back({"le", std::isinf(*probes[i].below)
+                                          ? std::string("+Inf")
+                                          : fmt::format("{}", *probes[i].below)});
       metric.gauge.value = probes[i].value;
     }
     left.metric.emplace_back().gauge.value =
         double(probes.size() - std::min(probes.size(), maxProbes));
-    result.push_back(std::move(reported));
+    for (prometheus::MetricFamily *family : {&reported, &buckets})
+      if (!family->metric.empty())
+        result.push_back(std::move(*family));
     result.push_back(std::move(left));
   }
 

@@ -19,6 +19,11 @@ ReportCommand::ReportCommand(CLI::App &app)
                       "A GPU whose stages, up to PTX, the page shows too: nvptx:sm_90");
   command->add_option("--compare", other, "Another report, of which the page shows the differences")
       ->type_name("REPORT");
+  command
+      ->add_option("--run", runs,
+                   "Probes of a run as CSV, one file for each rank, which the page shows")
+      ->type_name("FILE,…")
+      ->delimiter(',');
   command->add_flag("--json", json, "Write the document alone, as JSON");
   command->add_option("-o,--output", output,
                       "File to write; - is stdout (default: FILE.html, or FILE.json)");
@@ -40,6 +45,18 @@ static llvm::Expected<std::string> readReport(const std::string &path) {
     return makeError(UPD_IO_ERROR,
                      "cannot read the report `" + path + "`: " + buffer.getError().message());
   return documentIn((*buffer)->getBuffer());
+}
+
+static llvm::Expected<std::vector<RunFile>> readRun(const std::vector<std::string> &paths) {
+  std::vector<RunFile> files;
+  for (const std::string &path : paths) {
+    auto buffer = llvm::MemoryBuffer::getFile(path);
+    if (!buffer)
+      return makeError(UPD_IO_ERROR,
+                       "cannot read the run `" + path + "`: " + buffer.getError().message());
+    files.push_back({path, (*buffer)->getBuffer().str()});
+  }
+  return files;
 }
 
 llvm::Error ReportCommand::run() const {
@@ -70,9 +87,14 @@ llvm::Error ReportCommand::run() const {
       return document.takeError();
     compared = std::move(*document);
   }
+  auto files = readRun(runs);
+  if (!files)
+    return files.takeError();
   return writeTo(path, [&](llvm::raw_ostream &os) -> llvm::Error {
     Compiler compiler;
     auto document = makeReport(compiler, report);
+    if (document && !files->empty())
+      document = withRun(*document, *files);
     if (!document)
       return document.takeError();
     if (json)

@@ -23,6 +23,7 @@ private:
   std::string target = "host";
   std::string alsoFor;
   std::string other;
+  std::vector<std::string> runs;
   std::string output;
   bool json = false;
 };

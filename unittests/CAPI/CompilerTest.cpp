@@ -368,6 +368,39 @@ TEST(CompilerCAPI, ReportsAreDocumentsAndPages) {
             UPD_INVALID_ARGUMENT);
 }
 
+TEST(CompilerCAPI, ReportsHaveRuns) {
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  options.target = "emulator";
+  char *document = nullptr;
+  ASSERT_EQ(upd_report(momentum, std::strlen(momentum), nullptr, &options, nullptr, &document),
+            UPD_OK)
+      << upd_last_error();
+  const char *table = "step,parameter,x\n1,w,0.5\n2,w,1.5\nnot read";
+  upd_run_file file{"a.csv", table, std::strlen(table) - std::strlen("not read")};
+  char *withRun = nullptr, *page = nullptr, *again = nullptr, *none = nullptr;
+  ASSERT_EQ(upd_report_add_run(document, &file, 1, &withRun), UPD_OK) << upd_last_error();
+  EXPECT_THAT(withRun, HasSubstr(R"("values":[["0.5 1.5"]])"));
+  // The run of a page replaces the one that it has.
+  ASSERT_EQ(upd_report_page(withRun, nullptr, &page), UPD_OK) << upd_last_error();
+  ASSERT_EQ(upd_report_add_run(page, &file, 1, &again), UPD_OK) << upd_last_error();
+  EXPECT_STREQ(again, withRun);
+
+  file.text = "step,parameter,x\n1,w\n";
+  file.length = std::strlen(file.text);
+  EXPECT_EQ(upd_report_add_run(document, &file, 1, &none), UPD_INVALID_ARGUMENT);
+  EXPECT_THAT(upd_last_error(), HasSubstr("a.csv:2:1: expected 3 fields, found 2"));
+  EXPECT_EQ(upd_report_add_run(document, nullptr, 1, &none), UPD_INVALID_ARGUMENT);
+  EXPECT_EQ(upd_report_add_run(document, &file, 0, &none), UPD_INVALID_ARGUMENT);
+  EXPECT_EQ(upd_report_add_run("{}", &file, 1, &none), UPD_INVALID_ARGUMENT);
+  EXPECT_EQ(upd_report_add_run(nullptr, &file, 1, &none), UPD_INVALID_ARGUMENT);
+  file.text = nullptr;
+  EXPECT_EQ(upd_report_add_run(document, &file, 1, &none), UPD_INVALID_ARGUMENT);
+  EXPECT_EQ(none, nullptr);
+  for (char *text : {document, withRun, page, again})
+    upd_string_release(text);
+}
+
 TEST(CompilerCAPI, ThreadsCompileAtOnce) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)

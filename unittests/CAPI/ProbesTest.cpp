@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -125,6 +126,32 @@ TEST_F(Probes, AreReadForEachParameterAndStep) {
   EXPECT_EQ(lost, 0u);
   ASSERT_NO_FATAL_FAILURE(read());
   EXPECT_TRUE(rows.empty());
+}
+
+TEST_F(Probes, MayBeHistograms) {
+  ASSERT_EQ(compile({"sizes = histogram(grad, [1, 2.5])", "gradient_norm"}), UPD_OK)
+      << upd_last_error();
+  ASSERT_EQ(upd_rule_probe_count(rule.get()), 5u);
+  const double ends[] = {1, 2.5, std::numeric_limits<double>::infinity()};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_STREQ(upd_rule_probe_name(rule.get(), 1 + i), "sizes");
+    EXPECT_EQ(upd_rule_probe_end(rule.get(), 1 + i), ends[i]);
+  }
+  for (size_t i : {0, 4, 5})
+    EXPECT_TRUE(std::isnan(upd_rule_probe_end(rule.get(), i))) << i;
+  EXPECT_TRUE(std::isnan(upd_rule_probe_end(nullptr, 0)));
+  EXPECT_THAT(
+      upd_rule_interface(rule.get()),
+      HasSubstr(R"("probes":["moved",{"name":"sizes","bounds":[1.0,2.5]},"gradient_norm"])"));
+  grads[1][0] = std::numeric_limits<float>::quiet_NaN();
+  grads[1][1] = std::numeric_limits<float>::infinity();
+  grads[1][2] = -std::numeric_limits<float>::infinity();
+  ASSERT_NO_FATAL_FAILURE(create());
+  ASSERT_NO_FATAL_FAILURE(step());
+  ASSERT_NO_FATAL_FAILURE(read());
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_THAT(std::vector(values.begin() + 1, values.begin() + 4), ElementsAre(0, 3, 0));
+  EXPECT_THAT(std::vector(values.begin() + 6, values.begin() + 9), ElementsAre(1, 0, 2));
 }
 
 TEST_F(Probes, AreOfEveryNthStep) {

@@ -39,7 +39,7 @@ struct function {
 };
 struct module {
   char *code;
-  struct function functions[16];
+  struct function functions[32];
   int count;
 };
 

@@ -14,8 +14,13 @@ class DeviceProbes : public OnDevice<> {
 protected:
   static RuleCase caseOf(const std::string &file) {
     RuleCase ruleCase = variantsOf(file).front().instantiate({});
-    ruleCase.probes = {"update_ratio", "gradient_norm", "non_finite", "largest_parameter",
-                       "rate = lr * step"};
+    ruleCase.probes = {"update_ratio",
+                       "gradient_norm",
+                       "non_finite",
+                       "largest_parameter",
+                       "rate = lr * step",
+                       "gradient_sizes",
+                       "signs = histogram(new_param, [0])"};
     return ruleCase;
   }
 

@@ -78,6 +78,32 @@ const ProbeCase cases[] = {
     next param = param - lr * grad / (sqrt(v1) + 1e-8)
   }
 })"},
+    {"Histograms",
+     R"(rule R(lr = 0.1, beta = 0.9, static bounds = [-1, -0.1, 0, 1e-3, 0.1, 1]) {
+  state m = 0
+  state r over row = 0 when matrix
+  update(param, grad) {
+    let n = lerp(m, grad, 1 - beta)
+    let rows = if matrix then row_mean(n ^ 2) else 0
+    probe gradients = histogram(grad, bounds)
+    probe moments = histogram(abs(new_m), [0.01])
+    probe rows = if matrix then histogram(new_r, [0.1, 1]) else histogram(grad, [0.1, 1])
+    probe quotients = histogram(grad / (grad - grad), [0])
+    next m = n
+    next r = rows
+    next param = param - lr * n
+  }
+})",
+     {"gradient_sizes", "update_sizes", "bound = 2 * lr", "signs = histogram(new_param, [0])"}},
+    {"HistogramOfASkippedStep", R"(rule R(lr = 0.1) {
+  update(param, grad) {
+    let spread = norm(grad - mean(grad))
+    skip when max(grad) > 3.5
+    probe gradients = histogram(grad, [-1, 1])
+    probe relative = histogram(grad / spread, [-0.1, 0.1])
+    next param = param - lr * grad
+  }
+})"},
     {"OfASkippedStep", R"(rule R(lr = 0.1) {
   state m = 0
   update(param, grad) {

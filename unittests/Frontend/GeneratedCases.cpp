@@ -120,7 +120,9 @@ ErrorCase manyProbes() {
   for (int i = 1; i <= 65; ++i)
     result.source += "    probe p" + std::to_string(i) + " = norm(param)\n";
   result.source += "    next param = param\n  }\n}\n";
-  result.expected = oneError("67:11", "rule `R` has 65 probes; at most 64 are allowed",
+  result.expected = oneError("67:11",
+                             "rule `R` has 65 probes, and each count of a histogram is one; "
+                             "at most 64 are allowed",
                              "    probe p65 = norm(param)", 11, 3);
   return result;
 }

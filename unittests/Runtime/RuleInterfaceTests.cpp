@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <functional>
+#include <limits>
 
 using namespace updraft::runtime;
 
@@ -229,6 +231,37 @@ TEST(RuleInterface, RefusesOtherPlansOfProbes) {
   rule = probed();
   rule.probes[1].name = "ratio";
   EXPECT_EQ(messageOf(rule), start + "probe `ratio` appears twice");
+}
+
+TEST(RuleInterface, HoldsHistograms) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  RuleInterface rule = probed();
+  rule.probes = {{"ratio"}, {"sizes", -0.1}, {"sizes", 1e-300}, {"sizes", infinity}};
+  const RuleInterface read = readBack(rule);
+  ASSERT_EQ(read.probes.size(), 4u);
+  EXPECT_EQ(read.probes[0].end, std::nullopt);
+  EXPECT_EQ(read.probes[1].end, -0.1);
+  EXPECT_EQ(read.probes[2].end, 1e-300);
+  EXPECT_EQ(read.probes[3].end, infinity);
+  EXPECT_EQ(read.probes[3].name, "sizes");
+  EXPECT_NE(read.json().find(R"("probes":["ratio",{"name":"sizes","bounds":[-0.1,1e-300]}])"),
+            std::string::npos);
+  auto messageOf = [&](std::vector<ProbeInterface> probes) {
+    rule.probes = std::move(probes);
+    RuleInterface result;
+    const std::string message = RuleInterface::read(rule.write(), result).message();
+    return message.substr(std::min(message.size(), strlen("descriptor of a compiled rule: ")));
+  };
+  EXPECT_EQ(messageOf({{"sizes", 1.0}, {"ratio"}}), "the histogram `sizes` has no last bucket");
+  EXPECT_EQ(messageOf({{"sizes", 1.0}}), "the histogram `sizes` has no last bucket");
+  EXPECT_EQ(messageOf({{"sizes", 1.0}, {"sizes", 0.5}, {"sizes", infinity}}),
+            "a bucket of `sizes` ends at 0.5");
+  EXPECT_EQ(messageOf({{"sizes", infinity}}), "a bucket of `sizes` ends at inf");
+  EXPECT_EQ(messageOf({{"sizes", std::nan("")}}), "a bucket of `sizes` ends at nan");
+  EXPECT_EQ(messageOf({{"sizes", -infinity}, {"sizes", infinity}}),
+            "a bucket of `sizes` ends at -inf");
+  EXPECT_EQ(messageOf({{"sizes", 1.0}, {"sizes", infinity}, {"sizes"}}),
+            "probe `sizes` appears twice");
 }
 
 TEST(RuleInterface, HoldsPlansForVectorsAndMatrices) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <thread>
 
 using namespace updraft::server;
@@ -103,6 +104,29 @@ TEST_F(ServerTest, HasTheNewestProbes) {
   EXPECT_EQ(texts().substr(0, 49), "o w largest 4\no w total 3\no v largest 201\no v tot");
   server.deleteOptimizer("o");
   EXPECT_EQ(texts(), "");
+}
+
+TEST_F(ServerTest, CountsElementsBelowEachBound) {
+  request.mutable_rule()->set_source("rule Watched(lr = 0.1) {\n"
+                                     "  update(param, grad) {\n"
+                                     "    probe sizes = histogram(grad, [1, 3])\n"
+                                     "    probe largest = max(grad)\n"
+                                     "    next param = param - lr * grad\n"
+                                     "  }\n}\n");
+  server.createOptimizer(request);
+  server.openContext("o", 1, "a");
+  server.push("o", 1, {"a", 1}, gradientOf(0, {2, 4, 0}));
+  server.step("o", 1, {"a", 2});
+  const std::vector<ProbeValue> probes = server.probes();
+  ASSERT_EQ(probes.size(), 4u);
+  const double bounds[] = {1, 3, std::numeric_limits<double>::infinity()}, counts[] = {1, 2, 3};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(probes[i].probe, "sizes");
+    EXPECT_EQ(probes[i].below, bounds[i]);
+    EXPECT_EQ(probes[i].value, counts[i]);
+  }
+  EXPECT_EQ(probes[3].below, std::nullopt);
+  EXPECT_EQ(probes[3].value, 4);
 }
 
 TEST_F(ServerTest, ARefusedGradientChangesNothing) {

@@ -129,7 +129,7 @@ LogicalResult PlanOp::verifyRegions() {
   llvm::StringSet<> hypers;
   if (failed(collectHyperNames(getBody().front(), hypers)) || failed(verifyStreams(*this)) ||
       failed(verifyOne<InitialOp>(*this)) || failed(verifyOne<ValidateOp>(*this)) ||
-      failed(verifyProbeNames(getBody().front())))
+      failed(verifyProbes(getBody().front())))
     return failure();
   for (auto probe : getBody().getOps<ProbeOp>()) // probe_c3
     if (failed(verifyOwnResult(probe, probe.getValue())))

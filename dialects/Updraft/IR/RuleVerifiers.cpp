@@ -239,7 +239,7 @@ LogicalResult RuleOp::verifyRegions() {
   llvm::StringSet<> hypers;
   // rule_c4
   if (failed(collectHyperNames(body, hypers)) || failed(verifyStateNames(*this)) ||
-      failed(verifyProbeNames(body)))
+      failed(verifyProbes(body)))
     return failure();
 
   ExtentAnalysis extents(*this);

@@ -476,17 +476,27 @@ def Updraft_ProbeOp : Updraft_Op<"probe", [ParentOneOf<["RuleOp", "PlanOp"]>]> {
     If the step is skipped, a probe that is known when the condition of `skip` is known has its
     value. The others are NaN.
 
+    Probes with an `end` are the counts of a histogram: how many elements are less than `end`, but
+    not less than the end before it. The last end is infinity, and its count includes infinite
+    elements. NaN is counted nowhere.
+
     Constraints:
     - `probe_c1`: the value has at most the extent `tensor`.
-    - `probe_c2`: names of probes are unique in a rule or plan.
+    - `probe_c2`: names of probes are unique in a rule or plan, but the counts of a histogram share
+      one.
     - `probe_c3`: in a plan, the value is a result of a prologue that nothing else uses.
+    - `probe_c4`: the counts of a histogram follow each other. Their ends ascend, there are at least
+      two, and the last one is infinity.
 
     ```mlir
     updraft.probe "gradient_norm" = %norm
+    updraft.probe "sizes" end 1.0e-03 = %small
+    updraft.probe "sizes" end 1.0 = %medium
+    updraft.probe "sizes" end 0x7FF0000000000000 = %large
     ```
   }];
-  let arguments = (ins StrAttr:$name, F64:$value);
-  let assemblyFormat = "$name `=` $value attr-dict";
+  let arguments = (ins StrAttr:$name, F64:$value, OptionalAttr<F64Attr>:$end);
+  let assemblyFormat = "$name (`end` $end^)? `=` $value attr-dict";
 }
 
 def Updraft_NextOp : Updraft_Op<"next", [

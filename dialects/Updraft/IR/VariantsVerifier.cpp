@@ -57,7 +57,7 @@ Properties requirementsOf(Region &form) {
 Properties probesOf(Region &form) {
   Properties probes;
   for (auto probe : form.getOps<ProbeOp>())
-    probes.push_back({probe.getName(), Attribute()});
+    probes.push_back({probe.getName(), probe.getEndAttr()});
   return probes;
 }
 

@@ -50,13 +50,30 @@ LogicalResult updraft::collectHyperNames(Block &block, llvm::StringSet<> &names)
   return success();
 }
 
-// probe_c2
-LogicalResult updraft::verifyProbeNames(Block &block) {
+// probe_c2, probe_c4
+LogicalResult updraft::verifyProbes(Block &block) {
   llvm::StringSet<> names;
-  for (auto probe : block.getOps<ProbeOp>())
-    if (!names.insert(probe.getName()).second)
+  ProbeOp open; // the last count of a histogram that isn't complete
+  auto reportOpen = [&] {
+    return open.emitOpError() << "is the last count of the histogram \"" << open.getName()
+                              << "\", so its end must be infinity";
+  };
+  for (auto probe : block.getOps<ProbeOp>()) {
+    const std::optional<APFloat> end = probe.getEnd();
+    const bool continues = open && open.getName() == probe.getName();
+    if (open && !(continues && end))
+      return reportOpen();
+    if (!continues && !names.insert(probe.getName()).second)
       return probe.emitOpError() << "has the name \"" << probe.getName() << "\" of another probe";
-  return success();
+    if (end && (end->isNaN() || (!continues && end->isInfinity())))
+      return probe.emitOpError() << "has the end " << end->convertToDouble()
+                                 << ", must be a number, and infinity only after other counts";
+    if (continues && !(*open.getEnd() < *end))
+      return probe.emitOpError() << "has the end " << end->convertToDouble() << " after "
+                                 << open.getEnd()->convertToDouble() << ", must be greater";
+    open = end && !end->isInfinity() ? probe : ProbeOp();
+  }
+  return open ? reportOpen() : success();
 }
 
 static LogicalResult refuseDialect(Operation *operation, Block &block,

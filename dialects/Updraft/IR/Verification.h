@@ -16,8 +16,8 @@ mlir::LogicalResult verifyMessage(mlir::Operation *operation, llvm::StringRef me
 /// Collects the names of the hyperparameters in `block`; emits an error for a duplicate name.
 mlir::LogicalResult collectHyperNames(mlir::Block &block, llvm::StringSet<> &names);
 
-/// Emits an error if two probes in `block` have one name.
-mlir::LogicalResult verifyProbeNames(mlir::Block &block);
+/// Emits an error if two probes in `block` have one name, or if a histogram isn't a whole one.
+mlir::LogicalResult verifyProbes(mlir::Block &block);
 
 /// Emits an error for an operation in `block`, or nested in it, that is not from `dialects`, and
 /// for a terminator from another dialect.

@@ -396,7 +396,7 @@ void Scheduler::createCommit() {
 
 void Scheduler::createProbes() {
   for (auto [probe, value] : llvm::zip(rule.getBody().getOps<ProbeOp>(), probed))
-    ProbeOp::create(builder, probe.getLoc(), probe.getName(), value);
+    ProbeOp::create(builder, probe.getLoc(), probe.getNameAttr(), value, probe.getEndAttr());
 }
 
 // Streams must have types that memory can hold directly.

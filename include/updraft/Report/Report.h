@@ -20,6 +20,15 @@ struct ReportRequest {
 /// Compiles the rule and returns the document.
 llvm::Expected<std::string> makeReport(Compiler &compiler, const ReportRequest &request);
 
+/// A file with the probes of one process (docs/probes.md).
+struct RunFile {
+  std::string name; ///< for messages and the page
+  std::string text;
+};
+
+/// Returns the document, which is one, with what a run reported. An error has the place in a file.
+llvm::Expected<std::string> withRun(llvm::StringRef document, llvm::ArrayRef<RunFile> files);
+
 /// Returns the page of a document. With `other`, a second document, also shows what changed.
 std::string reportPage(llvm::StringRef document, llvm::StringRef other = "");
 

@@ -8,11 +8,15 @@ async function inflate(bytes) {
   return new Response(stream).text();
 }
 
-/** Returns the document with its texts. */
+/** Returns the document with its texts and its run. */
 async function unpacked(report) {
-  if (typeof report.texts !== "string") return report;
-  const bytes = Uint8Array.from(atob(report.texts), (c) => c.charCodeAt(0));
-  return { ...report, texts: JSON.parse(await inflate(bytes)) };
+  const result = { ...report };
+  for (const member of ["texts", "run"]) {
+    if (typeof result[member] !== "string") continue;
+    const bytes = Uint8Array.from(atob(result[member]), (c) => c.charCodeAt(0));
+    result[member] = JSON.parse(await inflate(bytes));
+  }
+  return result;
 }
 
 function embedded(id, from = document) {

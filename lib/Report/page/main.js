@@ -128,6 +128,7 @@ async function main() {
   renderPlans(report);
   renderNumerics(report);
   renderBehaviour(report);
+  renderRun(report);
   renderReproduction(report);
   watchComparison(report);
   const other = embedded("other");

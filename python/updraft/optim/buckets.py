@@ -13,6 +13,7 @@ from ..chain import chain
 from ..compiled_rule import CompiledRule
 from ..derived_flags import DerivedFlags
 from ..errors import InvalidArgumentError, UnsupportedError
+from ..probes import Histogram, named_values
 from ..seed import require_seed
 from ..torch_private import ATTRIBUTES
 from ..tracing.rule import transform
@@ -326,14 +327,14 @@ class Bucket:
         """See `SteppedPart`."""
         self.stepper.abandon()
 
-    def take_probes(self) -> list[tuple[int, int, dict[str, float]]]:
+    def take_probes(self) -> list[tuple[int, int, dict[str, float | Histogram]]]:
         """Returns the probes of the steps since the last call: the step count, the number in the
         optimizer of the parameter, and the values.
         """
         places, values, self.probe_cursor, _ = self.stepper.read_probes(self.probe_cursor)
-        names = self.rule.probes
+        bounds = self.rule.probe_bounds
         return [
-            (step, self._number_of(stepped), dict(zip(names, row, strict=True)))
+            (step, self._number_of(stepped), named_values(bounds, row))
             for (step, stepped), row in zip(places.tolist(), values.tolist(), strict=True)
         ]
 

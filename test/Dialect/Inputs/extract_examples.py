@@ -108,7 +108,11 @@ SETTING = {
     ).replace(": f32, f32", ": f32, f32, f64"),
     "Updraft_RandomOp": rule(),
     "Updraft_ReduceOp": rule("%square = arith.extf %gg : f32 to f64\n"),
-    "Updraft_ProbeOp": rule("%norm = arith.constant 1.0 : f64\n"),
+    "Updraft_ProbeOp": rule(
+        "".join(
+            f"%{name} = arith.constant 1.0 : f64\n" for name in ("norm", "small", "medium", "large")
+        )
+    ),
     "Updraft_ProductOp": rule(MATRIX, kind="matrix "),
     "Updraft_TransposeOp": rule(MATRIX, kind="matrix "),
     "Updraft_IdentityOp": rule(kind="matrix "),

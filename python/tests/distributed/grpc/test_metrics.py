@@ -27,6 +27,26 @@ def metrics_at(port):
     return dict(line.rsplit(" ", 1) for line in lines)
 
 
+HISTOGRAM = WATCHED.replace("probe largest = max(grad)", "probe sizes = histogram(grad, [0.5, 3])")
+
+
+def test_a_histogram_has_a_gauge_for_each_bound(tmp_path):
+    rule = tmp_path / "watched.upd"
+    rule.write_text(HISTOGRAM)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with running(f"--metrics=127.0.0.1:{port}") as (address, _), Client([address]) as client:
+        client.put({"w": np.ones(4, np.float32)})
+        optimizer = client.optimizer("o", rule, [{"params": ["w"], "lr": 0.5}])
+        with optimizer.context() as context:
+            context.push({"w": np.array([0, 1, 2, np.inf], np.float32)})
+            optimizer.step(context)
+        found = {name: value for name, value in metrics_at(port).items() if "bucket{opt" in name}
+    series = 'updraft_probe_bucket{optimizer="o",parameter="w",probe="sizes",le="%s"}'
+    assert found == {series % "0.5": "1", series % "3": "3", series % "+Inf": "4"}
+
+
 def test_probes_are_gauges(tmp_path):
     rule = tmp_path / "watched.upd"
     rule.write_text(WATCHED)
