@@ -139,6 +139,7 @@ void updraft::bench::writeSvg(const std::vector<Row> &rows, const std::string &p
   drawShares(rows, chart);
   drawSpeedUps(rows, chart);
   write(path, fmt::format("<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' "
-                          "font-family='sans-serif' font-size='11'>\n{}</svg>\n",
+                          "font-family='sans-serif' font-size='11'>\n"
+                          "<rect width='100%' height='100%' fill='white'/>\n{}</svg>\n",
                           Chart::left + Chart::width + 50, chart.height + 10, chart.content));
 }
