@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 # Excludes the code of the tools, build scripts, build outputs, and what updraftc uses only for
-# packages and reports, which aren't cached.
+# packages, reports and timelines, which aren't cached.
 NOT_OF_THE_COMPILER = (
     "tools/",
     "cmake/",
@@ -24,6 +24,7 @@ NOT_OF_THE_COMPILER = (
     "runtime/matrix/",
     "runtime/optimizer/",
     "runtime/package/",
+    "runtime/timeline/",
 )
 
 
