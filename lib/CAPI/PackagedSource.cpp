@@ -234,6 +234,8 @@ llvm::Expected<CompileRequest> capi::requestOf(const Package &package,
   const Image *image = nullptr;
   Status status = checkCounts(options);
   if (status.ok())
+    status = checkProbes(package, options);
+  if (status.ok())
     status = ::findImage(package, forHost, image);
   if (!status.ok())
     return makeError(status.code(), status.message());

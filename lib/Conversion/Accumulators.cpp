@@ -11,6 +11,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "updraft-c/kernel.h"
 
 using namespace mlir;
@@ -31,11 +32,12 @@ Value reductionIdentity(OpBuilder &builder, Location loc, ReductionKind kind, Ty
   return arith::ConstantOp::create(builder, loc, type, identity);
 }
 
-/// Whether a value in f64 is a product of two values that were f32 or narrower. Its 48 bits or less
+/// Whether a value is a product in f64 of two values that were f32 or narrower. Its 48 bits or less
 /// fit f64, so that it isn't rounded.
 static bool isExactProduct(Value value) {
   auto product = value.getDefiningOp<arith::MulFOp>();
-  return product && llvm::all_of(product->getOperands(), [](Value factor) {
+  return product && getElementTypeOrSelf(value).isF64() &&
+         llvm::all_of(product->getOperands(), [](Value factor) {
            return factor.getDefiningOp<arith::ExtFOp>() != nullptr;
          });
 }

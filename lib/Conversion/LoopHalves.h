@@ -21,7 +21,7 @@ public:
       : loop(loop), body(*loop.getBody()), vectorBits(vectorBits) {}
 
   /// Whether all iterations are whole, and each has its own elements, which it reads before it
-  /// writes any.
+  /// writes any. Sums in scratch memory are not among these.
   bool isIndependent();
   /// Whether the units wait for the chain of an iteration if `window` vectors are in flight.
   bool waits(unsigned window);

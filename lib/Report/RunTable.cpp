@@ -9,6 +9,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 using namespace updraft;
@@ -22,10 +23,10 @@ constexpr size_t mostQuoted = 60;
 std::optional<double> parseNumber(StringRef text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.begin(), text.end(), number);
-  if (error == std::errc::result_out_of_range)
-    return text.contains("e-") ? 0.0 : std::numeric_limits<double>::infinity();
-  if (error != std::errc() || end != text.end())
+  if (end != text.end() || error == std::errc::invalid_argument)
     return std::nullopt;
+  if (error == std::errc::result_out_of_range)
+    return std::strtod(text.str().c_str(), nullptr); // infinite, or near 0
   return number;
 }
 

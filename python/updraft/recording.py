@@ -41,7 +41,8 @@ def timeline(path: str | os.PathLike[str]) -> Iterator[None]:
         try:
             _updraft.timeline_stop(file)
         except BaseException:
-            _updraft.timeline_stop(None)
+            with contextlib.suppress(Exception):  # the first error counts
+                _updraft.timeline_stop(None)
             raise
 
 

@@ -48,7 +48,7 @@ class Report:
             InvalidArgumentError: a file isn't such a table. The message has the place.
         """
         files = []
-        for path in map(os.fspath, paths):
+        for path in [os.fspath(path) for path in paths]:
             try:
                 files.append((path, pathlib.Path(path).read_bytes()))
             except OSError as error:

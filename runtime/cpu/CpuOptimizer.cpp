@@ -269,7 +269,7 @@ Status CpuOptimizer::applyStep(const upd_step_observer *observer) {
       recordProbes();
     countPlanStep();
   }
-  appliedSteps += hasPlan;
+  appliedSteps += hasPlan || !rowsRuns.empty();
   for (RowsRun &run : rowsRuns)
     if (!isSkipped && !run.isSkipped()) {
       run.run(pool);

@@ -191,9 +191,9 @@ Status DeviceOptimizer::setRows(const upd_row_grad *rowGrads, size_t rowGradCoun
 }
 
 /// A replayed graph runs nothing on the host.
-Status DeviceOptimizer::checkCapture() const {
+Status DeviceOptimizer::checkCapture(bool isProbed) const {
   for (size_t i = 0; i < params.size(); ++i) {
-    const PlanInterface &own = interface().plans[params[i].plan];
+    const PlanInterface &own = interface().plans[planOf(i, isProbed)];
     if (const CallInterface *call = own.hostCall(); call && takesPart(i))
       return {UPD_UNSUPPORTED,
               fmt::format("rule `{}` computes `{}` of parameter `{}` on the host, which can't be "
@@ -245,7 +245,7 @@ Status DeviceOptimizer::prepareStep(const StepGradients &given) {
   const bool isProbed = gradients.rowCount == 0 && isNextProbed();
   next = current.get();
   if (isCaptured) {
-    if (Status status = checkCapture(); !status.ok())
+    if (Status status = checkCapture(isProbed); !status.ok())
       return status;
     // A graph has its own tables, which nothing writes after this, because steps outside of it and
     // other graphs have other gradients.

@@ -79,7 +79,7 @@ private:
   Filled initialValues() const;
   runtime::Status renewStates();
   bool lacksStates(size_t param) const;
-  runtime::Status checkCapture() const;
+  runtime::Status checkCapture(bool isProbed) const;
   std::vector<KnownProgress> knownProgress() const;
   bool takesPart(size_t param) const { return gradOf(param) || isListed[param]; }
   void addTensor(size_t param, DeviceStep &to);

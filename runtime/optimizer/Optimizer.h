@@ -268,7 +268,7 @@ protected:
 
   std::unique_ptr<ProbeRing> probes;
   uint64_t probeEvery = 1;
-  uint64_t appliedSteps = 0; // of whole parameters
+  uint64_t appliedSteps = 0; // also of rows alone
 
   MemoryRanges owned; // of parameters, bound states and arenas
   Prepared prepared = Prepared::Nothing;

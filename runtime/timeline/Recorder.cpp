@@ -163,14 +163,19 @@ Stopped updraft::timeline::stop(const std::string *path, std::string &why, Start
   }
   if (!path)
     return Stopped::Yes;
-  if (const files::Failure failure = files::writeFile(*path, traceOf(buffers))) {
-    why = *failure;
-    const std::lock_guard list(all.list);
-    all.buffers.swap(buffers);
-    current.store(recording, std::memory_order_release);
-    return Stopped::NotWritten;
+  files::Failure failure;
+  try {
+    failure = files::writeFile(*path, traceOf(buffers));
+  } catch (const std::bad_alloc &) {
+    failure = "no memory is left for its text";
   }
-  return Stopped::Yes;
+  if (!failure)
+    return Stopped::Yes;
+  why = *failure;
+  const std::lock_guard list(all.list);
+  all.buffers.swap(buffers);
+  current.store(recording, std::memory_order_release);
+  return Stopped::NotWritten;
 }
 
 size_t updraft::timeline::spanCount() {

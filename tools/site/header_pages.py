@@ -13,7 +13,7 @@ from headers import Group, Header, read
 
 C_HEADERS = [
     "types", "rule", "optimizer", "compiler", "package", "linked_rule", "language", "dlpack",
-    "environment", "timeline", "kernel", "gpu_kernel", "descriptor", "package_format",
+    "environment", "probes", "timeline", "kernel", "gpu_kernel", "descriptor", "package_format",
 ]  # fmt: skip
 CPP_HEADERS = [
     "Result.h", "Span.h", "Tensor.h", "Rule.h", "Compiler.h", "Package.h", "Optimizer.h",

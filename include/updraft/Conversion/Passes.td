@@ -164,7 +164,8 @@ def PipelineLoopsPass : Pass<"updraft-pipeline-loops", "::mlir::ModuleOp"> {
     Applies to loops over vectors that are bound by latency: an iteration has a long chain of
     operations, and so many other operations that a CPU cannot begin the next iteration early
     enough. The loop is cut in the middle of the chain, with every read in the first half. The values
-    of elements don't change, by the rules of `!updraft.elements`.
+    of elements don't change, by the rules of `!updraft.elements`. If an iteration adds to a sum in
+    scratch memory, `E[j] = E[j] + x`, the half that computes `x` reads and writes it, or the second.
 
     Before:
 

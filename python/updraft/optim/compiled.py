@@ -652,7 +652,8 @@ class CompiledStep:
         """Returns the probes of the steps since the last call: a row for each parameter that had a
         gradient, with its name if the groups have names, else its number. Doesn't wait for a step
         that is running. At least 16 steps are kept; older ones are lost, and so are those before a
-        change of the parameter groups. A sharded parameter has the probes of its local shard.
+        change of the parameter groups. A sharded parameter has the probes of its local shard. Has
+        no rows of parameters that torch's operators step (`differentiable=True`).
         """
         names = {
             number: name
