@@ -301,6 +301,40 @@ TEST_F(Probes, AreAPartOfTheCachedRule) {
   }
 }
 
+// The two compilations have different code, although only the probe's function mentions `matrix`.
+TEST_F(Probes, MayHaveCodeForEachKindOfTensor) {
+  const char *source = R"(
+fn by_shape(grad, matrix) = if matrix then norm(grad) else 0
+rule Descent(lr = 0.5) {
+  update(param, grad) { next param = param - lr * grad }
+}
+)";
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  options.cache_dir = "";
+  const char *probe = "by_shape";
+  options.probes = &probe;
+  options.probe_count = 1;
+  for (upd_tensors tensors : {UPD_VECTORS, UPD_MATRICES}) {
+    options.tensors = tensors;
+    upd_rule *made = nullptr;
+    ASSERT_EQ(upd_compile(source, std::strlen(source), "kinds.upd", &options, &made), UPD_OK)
+        << upd_last_error();
+    rule.reset(made);
+    const int64_t shape[] = {2, 2};
+    upd_tensor param{};
+    param.data = data[1];
+    param.shape = shape;
+    param.rank = tensors == UPD_MATRICES ? 2 : 1;
+    param.device = UPD_CPU;
+    upd_group group{&param, nullptr, 1, nullptr, 0};
+    upd_optimizer *stepper = nullptr;
+    ASSERT_EQ(upd_optimizer_create(rule.get(), &group, 1, nullptr, &stepper), UPD_OK)
+        << upd_last_error();
+    optimizer.reset(stepper);
+  }
+}
+
 TEST_F(Probes, AddNoSweep) {
   upd_compile_options options{};
   options.struct_size = sizeof(options);
