@@ -7,11 +7,14 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "updraft/Frontend/Limits.h"
 
+#include <algorithm>
+
 using namespace updraft;
 
 size_t updraft::sizeOfPlans(mlir::ModuleOp module) {
-  size_t size = 0;
-  for (PlanOp plan : formsIn<PlanOp>(module))
+  size_t unprobed = 0, probed = 0;
+  for (PlanOp plan : formsIn<PlanOp>(module)) {
+    size_t &size = plan.isBesideUnprobed() ? probed : unprobed;
     plan.walk([&](mlir::Operation *op) {
       if (auto sweep = mlir::dyn_cast<SweepOp>(op))
         size += operationsOfReduction * (1 + sweep.getReductions().size());
@@ -23,5 +26,6 @@ size_t updraft::sizeOfPlans(mlir::ModuleOp module) {
                     ? operationsOfFunction
                     : 1;
     });
-  return size;
+  }
+  return std::max(unprobed, probed);
 }

@@ -10,7 +10,8 @@ namespace updraft {
 /// Larger plans take longer than 5 s to compile on some target.
 constexpr size_t maxPlannedOperations = 8000;
 
-/// Returns the number of operations in the plans of `module`. Operations that take longer to
+/// Returns the number of operations in the plans of `module`: those for probed steps or those for
+/// the others, whichever are more. Operations that take longer to
 /// compile count as the constants of updraft/Frontend/Limits.h state. Planning may add many
 /// operations to an imported rule, because each prologue computes its inputs from the start.
 size_t sizeOfPlans(mlir::ModuleOp module);

@@ -471,3 +471,12 @@ def test_packages_have_histograms(tmp_path):
     optimizer.step([numpy.array([-1, 0, 2, numpy.nan], "float32")])
     (row,) = optimizer.probe_values()
     assert row.values["sizes"] == Histogram((-0.5, 0.5), (1.0, 1.0, 1.0))
+
+
+RULES = pathlib.Path(__file__).resolve().parents[2] / "rules"
+
+
+@pytest.mark.parametrize("file", sorted(RULES.glob("*.upd")), ids=lambda file: file.stem)
+def test_every_shipped_rule_can_have_probes(file):
+    rule = updraft.compile_file(file, probes=["update_ratio", "gradient_norm"])
+    assert rule.probes[-2:] == ["update_ratio", "gradient_norm"]
