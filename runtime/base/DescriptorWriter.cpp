@@ -67,6 +67,12 @@ private:
   std::array<Section, sectionKinds> sections;
 };
 
+static void setF64(uint32_t (&halves)[2], double value) {
+  const auto bits = std::bit_cast<uint64_t>(value);
+  halves[0] = static_cast<uint32_t>(bits);
+  halves[1] = static_cast<uint32_t>(bits >> 32);
+}
+
 void DescriptorWriter::addRule() {
   add(UPD_SECTION_RULE,
       upd_rule_record{text(rule.name), text(rule.numerics),
@@ -87,11 +93,9 @@ void DescriptorWriter::addRule() {
     add(UPD_SECTION_DERIVED,
         upd_derived_record{text(derived.flag), indices(derived.hypers), derived.message});
   for (const ProbeInterface &probe : rule.probes) {
-    const auto end = std::bit_cast<uint64_t>(probe.end.value_or(0));
-    add(UPD_SECTION_PROBE,
-        upd_probe_record{text(probe.name),
-                         probe.end ? uint32_t(UPD_PROBE_BUCKET) : 0,
-                         {static_cast<uint32_t>(end), static_cast<uint32_t>(end >> 32)}});
+    upd_probe_record record{text(probe.name), probe.end ? uint32_t(UPD_PROBE_BUCKET) : 0, {}};
+    setF64(record.end, probe.end.value_or(0));
+    add(UPD_SECTION_PROBE, record);
   }
 }
 
@@ -103,9 +107,7 @@ void DescriptorWriter::addPlan(const PlanInterface &plan) {
                  (plan.isProbed ? UPD_PLAN_PROBED : 0) |
                  (plan.shapes == AllMatrices ? 0 : plan.shapes);
   record.row_scalars = plan.rowScalars;
-  const auto chosen = std::bit_cast<uint64_t>(plan.chosen);
-  record.chosen[0] = static_cast<uint32_t>(chosen);
-  record.chosen[1] = static_cast<uint32_t>(chosen >> 32);
+  setF64(record.chosen, plan.chosen);
   record.streams = {sections[UPD_SECTION_STREAM].count, static_cast<uint32_t>(plan.streams.size())};
   for (uint32_t i = 0; i < plan.streams.size(); ++i)
     add(UPD_SECTION_STREAM, streamOf(plan, i));

@@ -39,12 +39,14 @@ struct ReleaseOptimizer {
 
 class Probes : public testing::Test {
 protected:
-  upd_status compile(std::vector<const char *> probes, const char *source = descent) {
+  upd_status compile(std::vector<const char *> probes, const char *source = descent,
+                     upd_tensors tensors = UPD_ALL_TENSORS) {
     upd_compile_options options{};
     options.struct_size = sizeof(options);
     options.cache_dir = "";
     options.probes = probes.data();
     options.probe_count = probes.size();
+    options.tensors = tensors;
     upd_rule *made = nullptr;
     const upd_status status = upd_compile(source, std::strlen(source), "test.upd", &options, &made);
     rule.reset(made);
@@ -287,17 +289,9 @@ TEST_F(Probes, RefuseNull) {
 }
 
 TEST_F(Probes, AreAPartOfTheCachedRule) {
-  upd_compile_options options{};
-  options.struct_size = sizeof(options);
-  options.cache_dir = "";
   for (size_t probes : {size_t(0), size_t(1), size_t(0)}) {
-    const char *probe = "gradient_norm";
-    options.probes = &probe;
-    options.probe_count = probes;
-    upd_rule *made = nullptr;
-    ASSERT_EQ(upd_compile(descent, std::strlen(descent), "cached.upd", &options, &made), UPD_OK);
-    EXPECT_EQ(upd_rule_probe_count(made), 1 + probes);
-    upd_rule_release(made);
+    ASSERT_EQ(compile(std::vector<const char *>(probes, "gradient_norm")), UPD_OK);
+    EXPECT_EQ(upd_rule_probe_count(rule.get()), 1 + probes);
   }
 }
 
@@ -309,18 +303,8 @@ rule Descent(lr = 0.5) {
   update(param, grad) { next param = param - lr * grad }
 }
 )";
-  upd_compile_options options{};
-  options.struct_size = sizeof(options);
-  options.cache_dir = "";
-  const char *probe = "by_shape";
-  options.probes = &probe;
-  options.probe_count = 1;
   for (upd_tensors tensors : {UPD_VECTORS, UPD_MATRICES}) {
-    options.tensors = tensors;
-    upd_rule *made = nullptr;
-    ASSERT_EQ(upd_compile(source, std::strlen(source), "kinds.upd", &options, &made), UPD_OK)
-        << upd_last_error();
-    rule.reset(made);
+    ASSERT_EQ(compile({"by_shape"}, source, tensors), UPD_OK) << upd_last_error();
     const int64_t shape[] = {2, 2};
     upd_tensor param{};
     param.data = data[1];

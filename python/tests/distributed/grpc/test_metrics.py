@@ -1,5 +1,6 @@
 """Metrics of a worker, as Prometheus reads them."""
 
+import contextlib
 import socket
 import urllib.request
 
@@ -20,6 +21,16 @@ WATCHED = """rule Watched(lr = 0.1) {
 """
 
 
+@contextlib.contextmanager
+def client_and_metrics():
+    """Yields a client of a worker, and the port of the worker's metrics."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with running(f"--metrics=127.0.0.1:{port}") as (address, _), Client([address]) as client:
+        yield client, port
+
+
 def metrics_at(port):
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
         text = page.read().decode()
@@ -33,10 +44,7 @@ HISTOGRAM = WATCHED.replace("probe largest = max(grad)", "probe sizes = histogra
 def test_a_histogram_has_a_gauge_for_each_bound(tmp_path):
     rule = tmp_path / "watched.upd"
     rule.write_text(HISTOGRAM)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with running(f"--metrics=127.0.0.1:{port}") as (address, _), Client([address]) as client:
+    with client_and_metrics() as (client, port):
         client.put({"w": np.ones(4, np.float32)})
         optimizer = client.optimizer("o", rule, [{"params": ["w"], "lr": 0.5}])
         with optimizer.context() as context:
@@ -50,10 +58,7 @@ def test_a_histogram_has_a_gauge_for_each_bound(tmp_path):
 def test_probes_are_gauges(tmp_path):
     rule = tmp_path / "watched.upd"
     rule.write_text(WATCHED)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with running(f"--metrics=127.0.0.1:{port}") as (address, _), Client([address]) as client:
+    with client_and_metrics() as (client, port):
         client.put({"w": np.ones(2, np.float32), "v": np.ones(3, np.float32)})
         optimizer = client.optimizer("o", rule, [{"params": ["w", "v"], "lr": 0.5}])
         assert not any("probe" in name for name in metrics_at(port))
