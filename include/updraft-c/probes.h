@@ -3,6 +3,9 @@
  * step has anyway: `probe gradient_norm = norm(grad)` in a rule, or one of
  * upd_compile_options::probes. An optimizer keeps the values of its last probed steps in a ring
  * buffer. Reading never makes a step wait.
+ *
+ * Errors. UPD_INVALID_ARGUMENT: a pointer is null that may not be. The functions have no other
+ * errors. A rule without probes isn't an error: its optimizers have no rows.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_PROBES_H
 #define UPDRAFT_C_PROBES_H
@@ -21,8 +24,9 @@ extern "C" {
  * 1 at its creation, is a multiple. 1, the default, probes each step, and 0 none. Steps that aren't
  * probed run the code of a rule without probes. Steps with gradients of rows are counted, but never
  * probed. A step that is captured in a graph is probed at each replay if it was to be probed
- * itself. The same rules for threads apply as for a step. */
+ * itself. One thread at a time may call this function or step. */
 UPD_EXPORT upd_status upd_optimizer_set_probe_every(upd_optimizer *optimizer, uint64_t every);
+/* Sets `*every` to that number. Not while another thread sets it. */
 UPD_EXPORT upd_status upd_optimizer_get_probe_every(const upd_optimizer *optimizer,
                                                     uint64_t *every);
 
@@ -38,14 +42,16 @@ typedef struct upd_probe_row {
  * receives upd_rule_probe_count values for each row. `*count` becomes the number of rows, and
  * `*lost` that of older rows that were overwritten before they were read; `lost` may be null. The
  * optimizer keeps at least the last 16 steps of all parameters, and at least 16384 rows. Each
- * reader has a cursor of its own.
+ * reader has a cursor of its own. A cursor of UINT64_MAX skips the rows that were added so far: the
+ * call moves it behind the newest row. `rows` and `values` may be null if `capacity` is 0 or the
+ * rule has no probes.
  *
  * A step adds a row for each parameter with a gradient, in their order, when it is done. If the
  * rule skips a parameter, its row has the values that were known when it was skipped, and NaN for
  * the others. A step that `found_inf` turns off adds no rows.
  *
  * Any number of threads may call this function at any time, also during a step of another thread,
- * as long as the optimizer isn't released. */
+ * as long as the optimizer isn't released. Each call needs its own cursor and memory. */
 UPD_EXPORT upd_status upd_optimizer_read_probes(const upd_optimizer *optimizer, uint64_t *cursor,
                                                 upd_probe_row *rows, double *values,
                                                 size_t capacity, size_t *count, uint64_t *lost);

@@ -5,6 +5,8 @@
  *
  * There is one timeline in a process. With UPDRAFT_TIMELINE=FILE in its environment, the process
  * records from the time it loads the library, and writes the file when it exits.
+ *
+ * Any thread may call these functions at any time.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_TIMELINE_H
 #define UPDRAFT_C_TIMELINE_H
@@ -28,7 +30,8 @@ UPD_EXPORT upd_status upd_timeline_start(void);
  * discards the recording.
  *
  * UPD_INVALID_ARGUMENT: no timeline is recorded, or UPDRAFT_TIMELINE started it. UPD_IO_ERROR: the
- * file can't be written. The recording then continues. */
+ * file can't be written, or there is no memory for its text. The recording then continues, without
+ * the spans that ended during the call. Call again, with another path or null. */
 UPD_EXPORT upd_status upd_timeline_stop(const char *path);
 
 /* The time in nanoseconds on the clock of the timeline, or 0 while none is recorded. Costs a few
@@ -37,8 +40,9 @@ UPD_EXPORT int64_t upd_timeline_now(void);
 
 /* Adds a span of the program itself to the calling thread, such as its backward pass, from `begin`
  * to now. `begin` is a result of upd_timeline_now; 0 has no effect. A viewer filters spans by
- * `category`. The texts are copied; what is longer than 92 bytes together is cut. They must not be
- * null. */
+ * `category`. The texts are copied, and cut to 92 bytes together. They must not be null. The
+ * function has no errors. It leaves out a span that began before the recording, and all spans of a
+ * thread for whose buffer there is no memory. */
 UPD_EXPORT void upd_timeline_add(const char *category, const char *name, int64_t begin);
 
 #ifdef __cplusplus

@@ -153,7 +153,10 @@ public:
   // Probes
   //===--------------------------------------------------------------------------------------===//
 
-  /// Probes every so many steps; 0: none.
+  // upd_optimizer_read_probes (updraft-c/probes.h) reads the values, with `get()`, on any threads.
+
+  /// Probes each step whose number is a multiple of `every`; 0: none. The only error is that the
+  /// optimizer is empty.
   Result<void> setProbeEvery(uint64_t every) {
     return result(upd_optimizer_set_probe_every(get(), every));
   }

@@ -13,9 +13,11 @@
 namespace updraft {
 inline namespace v1 {
 
-/// The recording of a timeline. A process has one at a time.
+/// The recording of a timeline. A process has one at a time. Any thread may start and stop it, but
+/// only one thread at a time may use an object.
 class Timeline {
 public:
+  /// UPD_INVALID_ARGUMENT: a timeline is recorded already, maybe because of UPDRAFT_TIMELINE.
   static Result<Timeline> start() {
     if (const upd_status status = upd_timeline_start(); status != UPD_OK)
       return Error::last(status);
@@ -33,7 +35,8 @@ public:
       static_cast<void>(upd_timeline_stop(nullptr));
   }
 
-  /// Writes the file. On an error the recording continues.
+  /// Writes the file. UPD_IO_ERROR: it can't be written; the recording continues, so `stop` may be
+  /// called again. UPD_INVALID_ARGUMENT: the timeline is stopped already, or was moved away.
   Result<void> stop(const std::string &path) {
     if (!recording)
       return Error{UPD_INVALID_ARGUMENT, "this timeline is stopped already"};
@@ -47,8 +50,8 @@ private:
   bool recording;
 };
 
-/// Adds its own lifetime to the timeline, as a span of the calling thread. Costs a few nanoseconds
-/// while none is recorded.
+/// Adds its own lifetime to the timeline, as a span of the thread that destroys it. Any number of
+/// threads may have spans. Has no errors. Costs a few nanoseconds while none is recorded.
 class TimelineSpan {
 public:
   /// Keeps the pointers. They must not be null.
