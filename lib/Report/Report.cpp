@@ -58,9 +58,12 @@ llvm::Error observe(const Compiler::Recorded &recorded, const CompileRequest &re
                     Observations &seen) {
   if (recorded.stage == Stage::Updraft) {
     auto forms = formsIn<RuleOp>(recorded.module);
-    // The text of a requested chain, which the name refers to, is gone by now.
-    seen.rule =
-        ImportedRule{{}, recorded.rule.statics, recorded.rule.derived, recorded.rule.tensors, {}};
+    seen.rule = ImportedRule{{},
+                             recorded.rule.statics,
+                             recorded.rule.derived,
+                             recorded.rule.tensors,
+                             recorded.rule.name,
+                             recorded.rule.source};
     seen.name = forms.front().getSymName().str();
     for (auto hyper : forms.front().getBody().getOps<HyperOp>())
       seen.hypers.push_back(
