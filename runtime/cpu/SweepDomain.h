@@ -52,6 +52,9 @@ public:
   /// the calling thread, because waking another one takes longer than it saves.
   static constexpr int64_t inlineCost = 32 * 1024;
 
+  /// If a thread wakes up late, others run some of its parts.
+  static constexpr size_t partsPerThread = 4;
+
   explicit SweepDomain(Key key) : key(key) {}
 
   void clear();
