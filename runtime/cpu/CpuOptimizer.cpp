@@ -175,6 +175,27 @@ void CpuOptimizer::buildPlan(const std::vector<int64_t> &besideSizes, bool isPro
   }
 }
 
+/// Changes between probed and other steps. Keeps both plans, because the two kinds of steps may
+/// alternate, and building a plan takes longer than many a step.
+void CpuOptimizer::changePlan(const std::vector<int64_t> &besideSizes) {
+  planLargest += planSteps;
+  foldSteps();
+  const bool isProbed = !plan.isProbed();
+  if (!otherPlan)
+    otherPlan.emplace(kernels);
+  std::swap(plan, *otherPlan);
+  if (otherBehind) {
+    plan.advance(*otherBehind);
+    for (size_t i = 0; i < params.size(); ++i)
+      if (plan.contains(i))
+        plan.runs()[planOf(i, isProbed)].setStream(plan.positionOf(i), StreamIndex::Grad,
+                                                   gradOf(i));
+  } else {
+    buildPlan(besideSizes, isProbed);
+  }
+  otherBehind = 0;
+}
+
 /// Prepares the plan. It stays discarded until `apply` accepts it, so that an abandoned step is
 /// prepared anew.
 Status CpuOptimizer::preparePlan(const StepGradients &gradients,
@@ -183,8 +204,12 @@ Status CpuOptimizer::preparePlan(const StepGradients &gradients,
   if (Status status = checkGradients(gradients, samePlan); !status.ok())
     return status;
   const bool isProbed = gradients.rowCount == 0 && isNextProbed();
-  if (!samePlan || plan.besideSizes() != besideSizes || plan.isProbed() != isProbed)
+  if (!samePlan || plan.besideSizes() != besideSizes) {
+    otherBehind.reset();
     buildPlan(besideSizes, isProbed);
+  } else if (plan.isProbed() != isProbed) {
+    changePlan(besideSizes);
+  }
   plan.discard();
   if (Status status = checkPlanSteps(); !status.ok())
     return status;
@@ -220,7 +245,9 @@ void CpuOptimizer::countPlanStep() {
         acceptStates(run.tensors()[i].param);
   if (!plan.hasSkipped()) {
     ++planSteps;
-    plan.advance();
+    if (otherBehind)
+      ++*otherBehind;
+    plan.advance(1);
     return;
   }
   foldSteps();

@@ -8,6 +8,7 @@
 #include "runtime/optimizer/Optimizer.h"
 
 #include <deque>
+#include <optional>
 
 namespace updraft::runtime {
 
@@ -44,6 +45,7 @@ private:
   const GroupHypers &stepHypers() const { return hyperSources.empty() ? hypers : hypersRead; }
   Status preparePlan(const StepGradients &gradients, const std::vector<int64_t> &besideSizes);
   void buildPlan(const std::vector<int64_t> &besideSizes, bool isProbed);
+  void changePlan(const std::vector<int64_t> &besideSizes);
   void recordProbes() const;
   void countPlanStep();
   template <typename Body> void forNewStates(Body body);
@@ -70,6 +72,10 @@ private:
   int64_t planLargest = 0;    // the largest of `steps` when the plan was built
 
   StepPlan plan;
+  /// The plan of the same parameters for the other kind of steps, probed or not.
+  std::optional<StepPlan> otherPlan;
+  /// The steps that `otherPlan` hasn't counted. Empty: it isn't of the same parameters.
+  std::optional<int64_t> otherBehind;
 
   // The prepared step.
   GroupHypers hypersRead;       // used if some are bound
