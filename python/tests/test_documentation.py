@@ -50,6 +50,7 @@ SHOWN = {
     "numerics.md": 0,
     "probes.md": 3,
     "python.md": 2,
+    "reports.md": 0,
     "rules.md": 0,
     "timeline.md": 0,
     "tutorials/first_rule.md": 4,
