@@ -26,7 +26,7 @@ struct ParamGroup {
   std::vector<std::string> names = {}; // one per parameter, unique; empty: "0", "1", …
 };
 
-/// What probed steps reported, oldest first.
+/// The rows of probed steps, oldest first.
 struct ProbeRows {
   std::vector<upd_probe_row> rows;
   std::vector<double> values; // as many for each row as Rule::probes has
