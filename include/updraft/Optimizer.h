@@ -169,11 +169,11 @@ public:
     return result(upd_optimizer_get_probe_every(get(), &every), every);
   }
   /// Returns the rows that steps have added since `cursor`, and moves the cursor behind them. Start
-  /// with 0. `rule` is that of this optimizer. Any number of threads may call this at any time,
-  /// each with its own cursor, also during a step of another thread.
-  Result<ProbeRows> readProbes(const Rule &rule, uint64_t &cursor) const {
+  /// with 0. Any number of threads may call this at any time, each with its own cursor, also during
+  /// a step of another thread.
+  Result<ProbeRows> readProbes(uint64_t &cursor) const {
     constexpr size_t most = 1024; // in a call
-    const size_t probes = upd_rule_probe_count(rule.get());
+    const size_t probes = upd_optimizer_probe_count(get());
     ProbeRows read;
     for (size_t count = most; count == most;) {
       const size_t before = read.rows.size();

@@ -73,7 +73,7 @@ const StepPartition &SweepDomain::parts(size_t begin, size_t end, const upd_pool
   }
   size_t parts = threadsFor(partitionCost, pool);
   if (parts > 1)
-    parts = std::min(parts * partsPerThread, static_cast<size_t>(partitionCost / threadCost));
+    parts *= std::min(partsPerThread, static_cast<size_t>(partitionCost / threadCost) / parts);
   if (isOther || partition.parts() != parts)
     partition.assign(
         begin, end, [&](size_t i) { return costOf(i); },

@@ -68,24 +68,24 @@ TEST(Compiler, AddsProbes) {
   for (int step = 0; step < 3; ++step)
     ASSERT_TRUE(optimizer.step(TensorList{grad}));
   uint64_t cursor = 0;
-  ProbeRows read = optimizer.readProbes(rule, cursor).value();
+  ProbeRows read = optimizer.readProbes(cursor).value();
   ASSERT_EQ(read.rows.size(), 1u);
   EXPECT_EQ(read.rows[0].step, 2);
   EXPECT_EQ(read.values, (std::vector<double>{2, 1}));
   EXPECT_EQ(read.lost, 0u);
-  EXPECT_TRUE(optimizer.readProbes(rule, cursor).value().rows.empty());
+  EXPECT_TRUE(optimizer.readProbes(cursor).value().rows.empty());
 
   // More rows than the optimizer keeps.
   ASSERT_TRUE(optimizer.setProbeEvery(1));
   for (int step = 0; step < 20000; ++step)
     ASSERT_TRUE(optimizer.step(TensorList{grad}));
-  read = optimizer.readProbes(rule, cursor).value();
+  read = optimizer.readProbes(cursor).value();
   EXPECT_GE(read.rows.size(), 16384u);
   EXPECT_EQ(read.rows.size() + read.lost, 20000u);
   EXPECT_EQ(read.rows.back().step, 20003);
   EXPECT_EQ(read.values.size(), 2 * read.rows.size());
   EXPECT_EQ(read.values.back(), 1);
-  EXPECT_EQ(Optimizer().readProbes(rule, cursor).error().message, "optimizer is null");
+  EXPECT_EQ(Optimizer().readProbes(cursor).error().message, "optimizer is null");
 }
 
 TEST(Compiler, ReportsErrors) {
