@@ -37,9 +37,12 @@ typedef struct upd_probe_row {
   uint32_t unused; /* 0 */
 } upd_probe_row;
 
+/* The number of values in a row: upd_rule_probe_count of the optimizer's rule. 0 for null. */
+UPD_EXPORT size_t upd_optimizer_probe_count(const upd_optimizer *optimizer);
+
 /* Copies the rows of probed steps that were added since `*cursor`, oldest first, at most `capacity`
  * of them. Start with a cursor of 0; the call moves it behind the rows that it copied. `values`
- * receives upd_rule_probe_count values for each row. `*count` becomes the number of rows, and
+ * receives upd_optimizer_probe_count values for each row. `*count` becomes the number of rows, and
  * `*lost` that of older rows that were overwritten before they were read; `lost` may be null. The
  * optimizer keeps at least the last 16 steps of all parameters, and at least 16384 rows. Each
  * reader has a cursor of its own. A cursor of UINT64_MAX skips the rows that were added so far: the

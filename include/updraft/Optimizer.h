@@ -26,6 +26,13 @@ struct ParamGroup {
   std::vector<std::string> names = {}; // one per parameter, unique; empty: "0", "1", …
 };
 
+/// The rows of probed steps, oldest first.
+struct ProbeRows {
+  std::vector<upd_probe_row> rows;
+  std::vector<double> values; // as many for each row as Rule::probes has
+  uint64_t lost = 0;          // older rows, which were overwritten before they were read
+};
+
 /// Applies a rule to parameters in groups. `param` is the number of a parameter over all groups,
 /// and a gradient belongs to the parameter with the same number.
 ///
@@ -153,8 +160,6 @@ public:
   // Probes
   //===--------------------------------------------------------------------------------------===//
 
-  // upd_optimizer_read_probes (updraft-c/probes.h) reads the values, with `get()`, on any threads.
-
   /// Probes each step whose number is a multiple of `every`; 0: none. The only error is that the
   /// optimizer is empty.
   Result<void> setProbeEvery(uint64_t every) {
@@ -163,6 +168,28 @@ public:
   Result<uint64_t> probeEvery() const {
     uint64_t every = 0;
     return result(upd_optimizer_get_probe_every(get(), &every), every);
+  }
+  /// Returns the rows that steps have added since `cursor`, and moves the cursor behind them. Start
+  /// with 0. Any number of threads may call this at any time, each with its own cursor, also during
+  /// a step of another thread. The only error is that the optimizer is empty.
+  Result<ProbeRows> readProbes(uint64_t &cursor) const {
+    constexpr size_t most = 1024; // in a call
+    const size_t probes = upd_optimizer_probe_count(get());
+    ProbeRows read;
+    for (size_t count = most; count == most;) {
+      const size_t before = read.rows.size();
+      read.rows.resize(before + most);
+      read.values.resize((before + most) * probes);
+      uint64_t lost = 0;
+      if (const upd_status status =
+              upd_optimizer_read_probes(get(), &cursor, read.rows.data() + before,
+                                        read.values.data() + before * probes, most, &count, &lost))
+        return Error::last(status);
+      read.lost += lost;
+      read.rows.resize(before + count);
+      read.values.resize((before + count) * probes);
+    }
+    return read;
   }
 
   //===--------------------------------------------------------------------------------------===//

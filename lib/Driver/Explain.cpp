@@ -92,7 +92,7 @@ void explainMatrices(PlanOp plan, llvm::raw_ostream &os) {
   for (Operation &op : plan.getBody().front())
     for (Value result : op.getResults())
       if (auto type = dyn_cast<StreamType>(result.getType());
-          type && isa<SweepOp, MultiplyOp, CallOp>(op) && isMatrixExtent(type.getOver()))
+          type && (isa<SweepOp>(op) || isOfWholeMatrices(&op)) && isMatrixExtent(type.getOver()))
         matrices[type].insert(interface->streamIndex.lookup(result));
   if (matrices.empty())
     os << "temporaries of a parameter's size: none\n";

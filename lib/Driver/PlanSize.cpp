@@ -18,7 +18,7 @@ size_t updraft::sizeOfPlans(mlir::ModuleOp module) {
     plan.walk([&](mlir::Operation *op) {
       if (auto sweep = mlir::dyn_cast<SweepOp>(op))
         size += operationsOfReduction * (1 + sweep.getReductions().size());
-      else if (mlir::isa<MultiplyOp, CallOp>(op))
+      else if (isOfWholeMatrices(op))
         size += operationsOfProduct;
       else
         size += isElementaryFunction(op) ||

@@ -86,7 +86,7 @@ static runtime::Extent dependsOn(PlanOp plan, const runtime::RuleInterface &rule
     each.walk([&](Operation *op) {
       if (auto size = dyn_cast<SizeOp>(op))
         include(size.getOver() == Extent::group);
-      else if (isa<MultiplyOp, CallOp>(op))
+      else if (isOfWholeMatrices(op))
         include(false);
       else if (auto sweep = dyn_cast<SweepOp>(op))
         for (auto reduction : sweep.getReductionRange())

@@ -335,7 +335,8 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
                         {},
                         {},
                         UPD_ALL_TENSORS,
-                        {}};
+                        resolved->rule->name.range,
+                        resolved->rule->file->source};
   auto importForm = [&](mlir::Block *place, bool isMatrix, MatrixShapes shapes) {
     RuleImporter importer(context, *resolved, request.numerics, isMatrix, shapes, diagnostics);
     imported.derived = importer.importInto(place, request.numerics);
@@ -354,7 +355,6 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
       diagnostics.report(DiagnosticKind::ProbeForms, resolved->rule->name.range, probe);
   if (diagnostics.diagnostics().size() != before)
     return std::nullopt;
-  imported.name = resolved->rule->name.range;
   imported.tensors = keepOnly(*imported.module, request.tensors);
   for (const ResolvedStage &stage : resolved->stages)
     for (const ResolvedParameter &parameter : stage.parameters)

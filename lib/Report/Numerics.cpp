@@ -164,12 +164,8 @@ Object updraft::roundingsOf(ArrayRef<RuleOp> forms, llvm::StringRef numerics) {
   llvm::MapVector<std::pair<llvm::StringRef, llvm::StringRef>, std::string> functions;
   for (RuleOp rule : forms)
     for (Operation &op : rule.getBody().front()) {
-      if (auto param = dyn_cast<ParamOp>(op))
-        streams.insert({"param", describeStorage(param.getStorage())});
-      else if (auto grad = dyn_cast<GradOp>(op))
-        streams.insert({"grad", describeStorage(grad.getStorage())});
-      else if (auto state = dyn_cast<StateOp>(op))
-        streams.insert({state.getName(), describeStorage(state.getStorage())});
+      if (auto input = dyn_cast<TensorInputOpInterface>(op))
+        streams.insert({input.getTensorName(), describeStorage(input.getStorage())});
       else if (auto bounds = boundOf(op)) {
         const bool isF32 = op.getResult(0).getType().isF32();
         functions.insert({{op.getName().stripDialect(), isF32 ? "f32" : "f64"},

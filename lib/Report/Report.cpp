@@ -3,6 +3,7 @@
 #include "updraft/Report/Report.h"
 
 #include "Behaviour.h"
+#include "Command.h"
 #include "Machine.h"
 #include "Numerics.h"
 #include "Sources.h"
@@ -58,9 +59,12 @@ llvm::Error observe(const Compiler::Recorded &recorded, const CompileRequest &re
                     Observations &seen) {
   if (recorded.stage == Stage::Updraft) {
     auto forms = formsIn<RuleOp>(recorded.module);
-    // The text of a requested chain, which the name refers to, is gone by now.
-    seen.rule =
-        ImportedRule{{}, recorded.rule.statics, recorded.rule.derived, recorded.rule.tensors, {}};
+    seen.rule = ImportedRule{{},
+                             recorded.rule.statics,
+                             recorded.rule.derived,
+                             recorded.rule.tensors,
+                             recorded.rule.name,
+                             recorded.rule.source};
     seen.name = forms.front().getSymName().str();
     for (auto hyper : forms.front().getBody().getOps<HyperOp>())
       seen.hypers.push_back(
@@ -92,36 +96,6 @@ llvm::Error recordAlso(Compiler &compiler, const Program &program, CompileReques
       std::remove_if(recording.texts.begin() + before, recording.texts.end(), isCommon),
       recording.texts.end());
   return llvm::Error::success();
-}
-
-std::string quoted(llvm::StringRef word) {
-  if (!word.empty() && word.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;#~!") == llvm::StringRef::npos)
-    return word.str();
-  std::string text = "'";
-  for (char c : word)
-    text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
-
-/// The command that makes the same report.
-std::string commandOf(const ReportRequest &request) {
-  const CompileRequest &rule = request.rule;
-  std::string text = "updraftc report " + quoted(rule.filename);
-  auto add = [&](llvm::StringRef option, llvm::StringRef value) {
-    text += " " + option.str() + "=" + quoted(value);
-  };
-  if (!rule.rule.rule.empty())
-    add("--rule", rule.rule.rule);
-  for (const auto &[name, value] : rule.rule.settings)
-    text += " --set " + quoted(name + "=" + value);
-  for (const auto &[name, type] : rule.rule.storage)
-    text += " --storage " + quoted(name + "=" + storageTypeName(type).str());
-  if (rule.rule.numerics != "ieee")
-    add("--numerics", rule.rule.numerics);
-  add("--target", rule.gpu ? rule.gpu->name : rule.target.name);
-  if (request.alsoFor)
-    add("--also-for", request.alsoFor->name);
-  return text + " -o report.html";
 }
 
 Object describeRequest(const ReportRequest &request) {

@@ -3,6 +3,7 @@
 // sampled if there are many, the rows with NaN, the steps that are missing, and where ranks differ.
 // All of these but the samples are of all rows.
 
+#include "Command.h"
 #include "RunTable.h"
 
 #include "updraft/Driver/StatusError.h"
@@ -357,7 +358,11 @@ llvm::Expected<std::string> updraft::withRun(llvm::StringRef document,
   auto value = llvm::json::parse(document);
   if (!value)
     return value.takeError();
-  (*value->getAsObject())["run"] = Run(tables).json();
+  Object &report = *value->getAsObject();
+  report["run"] = Run(tables).json();
+  if (Object *request = report.getObject("request"))
+    if (auto command = request->getString("command"))
+      (*request)["command"] = llvm::json::fixUTF8(withRunFiles(*command, files));
   std::string text;
   llvm::raw_string_ostream(text) << *value;
   return text;

@@ -13,7 +13,7 @@ void PlanRegions::collect(const Recording &recording, mlir::ModuleOp module,
                           llvm::function_ref<uint32_t(mlir::Location)> placeOf) {
   module->walk([&](mlir::Operation *op) {
     auto regionOf = [](mlir::Operation *op) -> std::optional<Region> {
-      if (llvm::isa<MultiplyOp, CallOp>(op))
+      if (isOfWholeMatrices(op))
         return Region::Matrices;
       mlir::Operation *parent = op->getParentOp();
       if (llvm::isa_and_nonnull<InitialOp>(parent))

@@ -90,7 +90,7 @@ FunctionBody::FunctionBody(ArrayRef<Value> roots, const ReductionPlaces &places,
 /// Whether the value is an argument. Reductions over the group are arguments, and another function
 /// computes the initial value of a state.
 bool FunctionBody::isGiven(Operation *op) const {
-  return places.contains(op) || isa<HyperOp, ParamOp, GradOp, StateOp>(op);
+  return places.contains(op) || isa<HyperOp, TensorInputOpInterface>(op);
 }
 
 void FunctionBody::findNeeded() {
@@ -363,7 +363,7 @@ FunctionBody::Expression FunctionBody::make(Operation &op) {
     return number;
   }
   return llvm::TypeSwitch<Operation *, Expression>(&op)
-      .Case<HyperOp, ParamOp, GradOp, StateOp, StepOp, FirstOp, SizeOp>(
+      .Case<HyperOp, StepOp, FirstOp, SizeOp, TensorInputOpInterface>(
           [&](auto) { return input(op); })
       .Case([&](ReduceOp reduce) { return reduction(reduce); })
       .Case<arith::CmpFOp, arith::CmpIOp>([&](auto) { return comparison(op); })
@@ -415,9 +415,8 @@ FunctionBody::Expression FunctionBody::make(Operation &op) {
 /// Returns the name of the value in the rule; "" if it has none.
 static StringRef nameOf(Operation &op) {
   return llvm::TypeSwitch<Operation *, StringRef>(&op)
-      .Case<HyperOp, StateOp>([](auto named) { return named.getName(); })
-      .Case([](ParamOp) { return "param"; })
-      .Case([](GradOp) { return "grad"; })
+      .Case([](HyperOp hyper) { return hyper.getName(); })
+      .Case([](TensorInputOpInterface input) { return input.getTensorName(); })
       .Case([](StepOp) { return "step"; })
       .Case([](FirstOp) { return "first"; })
       .Default([](Operation *other) -> StringRef {

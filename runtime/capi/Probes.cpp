@@ -26,6 +26,10 @@ upd_status upd_optimizer_get_probe_every(const upd_optimizer *optimizer, uint64_
   });
 }
 
+size_t upd_optimizer_probe_count(const upd_optimizer *optimizer) {
+  return optimizer ? optimizer->optimizer->probeRing().probes() : 0;
+}
+
 upd_status upd_optimizer_read_probes(const upd_optimizer *optimizer, uint64_t *cursor,
                                      upd_probe_row *rows, double *values, size_t capacity,
                                      size_t *count, uint64_t *lost) {

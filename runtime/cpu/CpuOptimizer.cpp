@@ -18,7 +18,7 @@ CpuOptimizer::CpuOptimizer(const std::shared_ptr<const Kernels> &kernelsToUse,
                            const upd_pool &poolToUse)
     : Optimizer(kernelsToUse, {UPD_CPU, 0, /*isOnlyOne=*/kernelsToUse->interface.gpu.empty()},
                 poolToUse),
-      plan(kernels), hypersRead(kernels) {}
+      plan(std::make_unique<StepPlan>(kernels)), hypersRead(kernels) {}
 
 Status CpuOptimizer::create(const std::shared_ptr<const Kernels> &kernels, const upd_group *groups,
                             size_t groupCount, const upd_pool *pool,
@@ -78,14 +78,14 @@ bool CpuOptimizer::isFirst(size_t param) const {
 
 int64_t CpuOptimizer::stepsOf(size_t param) const {
   // A discarded plan may have steps that aren't folded yet.
-  const bool inPlan = planSteps != 0 && plan.positionOf(param) != PlannedParams::absent;
+  const bool inPlan = planSteps != 0 && plan->positionOf(param) != PlannedParams::absent;
   return steps[param] + (inPlan ? planSteps : 0);
 }
 
 void CpuOptimizer::foldSteps() {
   if (planSteps == 0)
     return;
-  for (const PlanRun &run : plan.runs())
+  for (const PlanRun &run : plan->runs())
     for (const PlanRun::Tensor &tensor : run.tensors())
       steps[tensor.param] += planSteps;
   planSteps = 0;
@@ -133,7 +133,7 @@ Status CpuOptimizer::refuseStepBeyond(size_t param) const {
 Status CpuOptimizer::checkPlanSteps() const {
   if (planLargest + planSteps < maxStep)
     return {};
-  for (const PlanRun &run : plan.runs())
+  for (const PlanRun &run : plan->runs())
     for (const PlanRun::Tensor &tensor : run.tensors())
       if (stepsOf(tensor.param) >= maxStep)
         return refuseStepBeyond(tensor.param);
@@ -146,17 +146,17 @@ Status CpuOptimizer::checkPlanSteps() const {
 
 void CpuOptimizer::buildPlan(const std::vector<int64_t> &besideSizes, bool isProbed) {
   foldSteps();
-  plan.clear(params.size(), groupCount(), besideSizes, isProbed);
+  plan->clear(params.size(), groupCount(), besideSizes, isProbed);
   planLargest = 0;
   for (size_t i = 0; i < params.size(); ++i) {
     if (!gradOf(i))
       continue;
-    plan.add(static_cast<uint32_t>(i), planOf(i, isProbed), params[i].shape,
-             {params[i].group, isFirst(i), steps[i]});
+    plan->add(static_cast<uint32_t>(i), planOf(i, isProbed), params[i].shape,
+              {params[i].group, isFirst(i), steps[i]});
     planLargest = std::max(planLargest, steps[i]);
   }
-  plan.finish(seed, paramNumbers);
-  for (PlanRun &run : plan.runs()) {
+  plan->finish(seed, paramNumbers);
+  for (PlanRun &run : plan->runs()) {
     const std::vector<PlanRun::Tensor> &tensors = run.tensors();
     const std::vector<StreamInterface> &streams = run.streamInterfaces();
     for (size_t position = 0; position < tensors.size(); ++position) {
@@ -175,6 +175,35 @@ void CpuOptimizer::buildPlan(const std::vector<int64_t> &besideSizes, bool isPro
   }
 }
 
+/// Makes `plan` that of the next step. `isSame`: the step has the parameters of the last one.
+/// Probed and other steps have a plan each, which stays while the parameters do, because building
+/// one takes longer than many a step. Each kind has its object, whose memory it uses again.
+void CpuOptimizer::choosePlan(bool isSame, bool isProbed, const std::vector<int64_t> &besideSizes) {
+  if (!isSame)
+    otherBehind.reset();
+  if (plan->isProbed() == isProbed) {
+    if (!isSame)
+      buildPlan(besideSizes, isProbed);
+    return;
+  }
+  planLargest += planSteps;
+  foldSteps();
+  if (!otherPlan)
+    otherPlan = std::make_unique<StepPlan>(kernels);
+  plan.swap(otherPlan);
+  if (otherBehind) {
+    plan->advance(*otherBehind);
+    for (size_t i = 0; i < params.size(); ++i)
+      if (plan->contains(i))
+        plan->runs()[planOf(i, isProbed)].setStream(plan->positionOf(i), StreamIndex::Grad,
+                                                    gradOf(i));
+  } else {
+    buildPlan(besideSizes, isProbed);
+  }
+  if (isSame)
+    otherBehind = 0;
+}
+
 /// Prepares the plan. It stays discarded until `apply` accepts it, so that an abandoned step is
 /// prepared anew.
 Status CpuOptimizer::preparePlan(const StepGradients &gradients,
@@ -183,19 +212,18 @@ Status CpuOptimizer::preparePlan(const StepGradients &gradients,
   if (Status status = checkGradients(gradients, samePlan); !status.ok())
     return status;
   const bool isProbed = gradients.rowCount == 0 && isNextProbed();
-  if (!samePlan || plan.besideSizes() != besideSizes || plan.isProbed() != isProbed)
-    buildPlan(besideSizes, isProbed);
-  plan.discard();
+  choosePlan(samePlan && plan->besideSizes() == besideSizes, isProbed, besideSizes);
+  plan->discard();
   if (Status status = checkPlanSteps(); !status.ok())
     return status;
-  plan.start(stepHypers(), pool);
-  lackedStates = plan.lacksStates();
+  plan->start(stepHypers(), pool);
+  lackedStates = plan->lacksStates();
   freshStates = true;
   if (lackedStates)
     if (Status status = createStates(); !status.ok())
       return status;
   for (uint32_t i : movedGrads())
-    plan.runs()[planOf(i, isProbed)].setStream(plan.positionOf(i), StreamIndex::Grad, gradOf(i));
+    plan->runs()[planOf(i, isProbed)].setStream(plan->positionOf(i), StreamIndex::Grad, gradOf(i));
   acceptGradients();
   return {};
 }
@@ -203,10 +231,10 @@ Status CpuOptimizer::preparePlan(const StepGradients &gradients,
 /// Called after the plan has run.
 void CpuOptimizer::recordProbes() const {
   for (uint32_t i = 0; i < params.size(); ++i) {
-    if (!plan.contains(i))
+    if (!plan->contains(i))
       continue;
-    const PlanRun &run = plan.runs()[planOf(i, /*isProbed=*/true)];
-    const uint32_t row = run.tensors()[plan.positionOf(i)].row;
+    const PlanRun &run = plan->runs()[planOf(i, /*isProbed=*/true)];
+    const uint32_t row = run.tensors()[plan->positionOf(i)].row;
     probes->add({run.rows()[row].steps + 1, i}, run.rows().probes(row));
   }
 }
@@ -214,21 +242,23 @@ void CpuOptimizer::recordProbes() const {
 /// Called after the plan has run.
 void CpuOptimizer::countPlanStep() {
   // Tensors that weren't skipped now have their new states.
-  for (const PlanRun &run : plan.runs())
+  for (const PlanRun &run : plan->runs())
     for (size_t i = 0; lackedStates && i < run.tensors().size(); ++i)
       if (!run.isSkipped(i))
         acceptStates(run.tensors()[i].param);
-  if (!plan.hasSkipped()) {
+  if (!plan->hasSkipped()) {
     ++planSteps;
-    plan.advance();
+    if (otherBehind)
+      ++*otherBehind;
+    plan->advance(1);
     return;
   }
   foldSteps();
-  for (const PlanRun &run : plan.runs())
+  for (const PlanRun &run : plan->runs())
     for (size_t i = 0; i < run.tensors().size(); ++i)
       if (!run.isSkipped(i))
         ++steps[run.tensors()[i].param];
-  plan.discard();
+  plan->discard();
 }
 
 Status CpuOptimizer::prepareStep(const StepGradients &gradients) {
@@ -263,9 +293,9 @@ Status CpuOptimizer::applyStep(const upd_step_observer *observer) {
   const bool hasPlan = std::exchange(prepared, Prepared::Nothing) == Prepared::Plan;
   const bool isSkipped = foundInf && *foundInf != 0;
   if (hasPlan && !isSkipped) {
-    plan.accept();
-    plan.run(stepHypers(), pool, freshStates, observer);
-    if (plan.isProbed())
+    plan->accept();
+    plan->run(stepHypers(), pool, freshStates, observer);
+    if (plan->isProbed())
       recordProbes();
     countPlanStep();
   }

@@ -8,6 +8,8 @@
 #include "runtime/optimizer/Optimizer.h"
 
 #include <deque>
+#include <memory>
+#include <optional>
 
 namespace updraft::runtime {
 
@@ -30,7 +32,7 @@ public:
 private:
   CpuOptimizer(const std::shared_ptr<const Kernels> &kernels, const upd_pool &pool);
 
-  PlannedParams &planned() override { return plan; }
+  PlannedParams &planned() override { return *plan; }
   void foldSteps() override;
   Status replaceSteps(std::vector<int64_t> counts) override;
   Status allocateStates(size_t bytes, StateArena &memory) override;
@@ -44,6 +46,7 @@ private:
   const GroupHypers &stepHypers() const { return hyperSources.empty() ? hypers : hypersRead; }
   Status preparePlan(const StepGradients &gradients, const std::vector<int64_t> &besideSizes);
   void buildPlan(const std::vector<int64_t> &besideSizes, bool isProbed);
+  void choosePlan(bool isSame, bool isProbed, const std::vector<int64_t> &besideSizes);
   void recordProbes() const;
   void countPlanStep();
   template <typename Body> void forNewStates(Body body);
@@ -69,7 +72,11 @@ private:
   int64_t planSteps = 0;      // steps of every tensor of the plan that aren't in `steps` yet
   int64_t planLargest = 0;    // the largest of `steps` when the plan was built
 
-  StepPlan plan;
+  std::unique_ptr<StepPlan> plan;
+  /// That of the other kind of steps, probed or not; null until there was such a step.
+  std::unique_ptr<StepPlan> otherPlan;
+  /// The steps that `otherPlan` hasn't counted. Empty: it isn't of the same parameters.
+  std::optional<int64_t> otherBehind;
 
   // The prepared step.
   GroupHypers hypersRead;       // used if some are bound

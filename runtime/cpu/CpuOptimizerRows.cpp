@@ -128,9 +128,9 @@ void CpuOptimizer::commitRowStep(RowsRun &run) {
   const size_t param = run.param();
   run.scalars().commitScalars();
   acceptStates(param);
-  if (plan.contains(param)) {
+  if (plan->contains(param)) {
     foldSteps();
-    plan.discard();
+    plan->discard();
   }
   ++steps[param];
 }

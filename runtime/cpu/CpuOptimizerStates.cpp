@@ -19,11 +19,11 @@ template <typename Body> void CpuOptimizer::forNewStates(Body body) {
       if (!run.isSkipped(i) && stateOrigins[slotOf(tensors[i].param, state)] == StateOrigin::None)
         body(run, i, place, state);
   };
-  for (PlanRun &run : plan.runs())
+  for (PlanRun &run : plan->runs())
     for (size_t j = StreamIndex::FirstState; j < run.streamInterfaces().size(); ++j)
       if (const uint32_t state = run.streamInterfaces()[j].state; state != StreamInterface::none)
         visit(run, j, state);
-  for (PlanRun &run : plan.runs())
+  for (PlanRun &run : plan->runs())
     for (size_t j = 0; j < run.scalarStates().size(); ++j)
       visit(run, j, run.scalarStates()[j]);
 }
@@ -78,7 +78,7 @@ Status CpuOptimizer::createStates() {
       run.setStream(position, place, data);
   });
   forNewGroupStates([&](size_t slot) { take(slot, sizeof(double)); });
-  for (PlanRun &run : plan.runs())
+  for (PlanRun &run : plan->runs())
     for (size_t j = 0; j < run.scalarStates().size(); ++j)
       for (const PlanRun::Tensor &tensor : run.tensors())
         if (isShared(run.scalarStates()[j]))

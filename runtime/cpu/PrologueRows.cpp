@@ -210,10 +210,10 @@ void PrologueRows::findLowest(uint32_t planIndex, std::vector<GroupRow> &lowest)
   }
 }
 
-bool PrologueRows::advance() {
+bool PrologueRows::advance(int64_t count) {
   const bool same = perTensor || firstRows == 0 || firstRows == keys.size();
   for (Key &key : keys) {
-    ++key.steps;
+    key.steps += count;
     key.first = false;
   }
   firstRows = 0;

@@ -96,9 +96,9 @@ public:
   /// Stores one scalar state of a row.
   void commitScalar(uint32_t row, size_t scalar) const;
 
-  /// Advances the rows to the next step. Not allowed if the last step skipped a row. Returns false
+  /// Advances the rows by some steps, of which none skipped a row. Returns false
   /// if rows that differed may be equal now.
-  bool advance();
+  bool advance(int64_t count);
 
 private:
   struct FreeMemory {

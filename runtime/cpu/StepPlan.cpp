@@ -169,8 +169,8 @@ void StepPlan::commitScalars() {
   }
 }
 
-void StepPlan::advance() {
+void StepPlan::advance(int64_t count) {
   for (PlanRun &run : planRuns)
-    if (!run.rows().advance())
+    if (!run.rows().advance(count))
       discard();
 }

@@ -50,8 +50,8 @@ public:
   void run(const GroupHypers &hypers, const upd_pool &pool, bool fresh,
            const upd_step_observer *observer);
 
-  /// Advances the rows to the next step. Not allowed if the last step skipped a tensor.
-  void advance();
+  /// Advances the rows by some steps, of which none skipped a tensor.
+  void advance(int64_t count);
 
 private:
   struct Member {

@@ -71,14 +71,16 @@ const StepPartition &SweepDomain::parts(size_t begin, size_t end, const upd_pool
     for (size_t position = begin; position < end; ++position)
       partitionCost += costOf(position);
   }
-  const size_t threads = threadsFor(partitionCost, pool);
-  if (isOther || partition.parts() != threads)
+  size_t parts = threadsFor(partitionCost, pool);
+  if (parts > 1)
+    parts *= std::min(partsPerThread, static_cast<size_t>(partitionCost / threadCost) / parts);
+  if (isOther || partition.parts() != parts)
     partition.assign(
         begin, end, [&](size_t i) { return costOf(i); },
         [&](size_t i, int64_t offset) {
           return hasUnits() ? StepPartition::blockNear(i, costs[i], ranges[i].end, offset)
                             : StepPartition::leafNear(i, ranges[i].end, offset);
         },
-        partitionCost, threads);
+        partitionCost, parts);
   return partition;
 }

@@ -52,6 +52,9 @@ public:
   /// the calling thread, because waking another one takes longer than it saves.
   static constexpr int64_t inlineCost = 32 * 1024;
 
+  /// At most. If a thread wakes up late, the caller may run some of its parts.
+  static constexpr size_t partsPerThread = 4;
+
   explicit SweepDomain(Key key) : key(key) {}
 
   void clear();
@@ -74,8 +77,9 @@ public:
   int64_t costOf(size_t position) const {
     return StepPartition::tensorCost + (hasUnits() ? costs[position] : ranges[position].end);
   }
-  /// Distributes tensors [begin, end) over the threads of `pool`. The result is valid until the
-  /// next call, and cached for calls with the same tensors and number of threads.
+  /// Distributes tensors [begin, end) over the threads of `pool`, with equally many parts for each.
+  /// The result is valid until the next call, and cached for calls with the same tensors and number
+  /// of threads.
   const StepPartition &parts(size_t begin, size_t end, const upd_pool &pool);
 
 private:

@@ -63,9 +63,10 @@ private:
 };
 } // namespace
 
-/// Runs one job at a time. A job has a number, and a lane for each thread. A lane's ticket is 2 *
-/// number while it is free, and 2 * number + 1 once it is taken. A thread that wakes up late finds
-/// its lane taken, by the caller or in a later job, and doesn't access the job.
+/// Runs one job at a time. A job has a number, and a lane of consecutive tasks for each thread. A
+/// lane's ticket has the number in its upper half, and in the lower one how many tasks nobody has
+/// taken yet. A thread that wakes up late finds some taken by the caller, or another job's number;
+/// then it doesn't access the job.
 class ThreadPool::Workers {
 public:
   explicit Workers(int32_t threads);
@@ -80,10 +81,10 @@ private:
   };
 
   void work(int32_t lane);
-  void runLane(int32_t lane);
-  bool take(int32_t lane, uint32_t number) {
-    uint64_t free = 2 * uint64_t(number);
-    return lanes[lane].ticket.compare_exchange_strong(free, free + 1, std::memory_order_acq_rel);
+  uint32_t runLane(int32_t lane, uint32_t number);
+  /// The first task of a lane. That of the next lane is the end.
+  int32_t firstOf(int32_t lane) const {
+    return static_cast<int32_t>(int64_t(count) * lane / laneCount);
   }
 
   std::mutex busy;
@@ -99,7 +100,7 @@ private:
   // 32 bits, for which the system can wait directly. No thread sleeps until the number repeats.
   alignas(64) std::atomic<uint32_t> current = 0; // the number of the job
   std::atomic<bool> stopping = false;
-  alignas(64) std::atomic<uint32_t> unfinished = 0; // lanes of the job
+  alignas(64) std::atomic<uint32_t> unfinished = 0; // tasks of the job
 };
 
 ThreadPool::Workers::Workers(int32_t wanted) : lanes(std::max(wanted, 1)) {
@@ -122,9 +123,20 @@ ThreadPool::Workers::~Workers() {
     thread.join();
 }
 
-void ThreadPool::Workers::runLane(int32_t lane) {
-  for (int32_t i = lane; i < count; i += laneCount)
-    task(context, i);
+/// Runs the lane's tasks that nobody else takes, and returns their number. The job can't end before
+/// the caller of this function has subtracted the number from `unfinished`.
+uint32_t ThreadPool::Workers::runLane(int32_t lane, uint32_t number) {
+  std::atomic<uint64_t> &ticket = lanes[lane].ticket;
+  uint32_t done = 0;
+  for (uint64_t seen = ticket.load(std::memory_order_acquire);
+       seen >> 32 == number && static_cast<uint32_t>(seen) != 0;) {
+    if (!ticket.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel))
+      continue;
+    task(context, firstOf(lane + 1) - static_cast<int32_t>(seen));
+    ++done;
+    seen = ticket.load(std::memory_order_acquire);
+  }
+  return done;
 }
 
 void ThreadPool::Workers::work(int32_t lane) {
@@ -138,10 +150,8 @@ void ThreadPool::Workers::work(int32_t lane) {
     }
     if (stopping.load(std::memory_order_relaxed))
       return;
-    if (!take(lane, seen))
-      continue;
-    runLane(lane);
-    if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    const uint32_t done = runLane(lane, seen);
+    if (done != 0 && unfinished.fetch_sub(done, std::memory_order_acq_rel) == done)
       unfinished.notify_one();
   }
 }
@@ -159,19 +169,18 @@ void ThreadPool::Workers::run(int32_t newCount, Task newTask, void *newContext) 
   count = newCount;
   laneCount = needed;
   const uint32_t number = current.load(std::memory_order_relaxed) + 1;
-  unfinished.store(needed, std::memory_order_relaxed);
+  unfinished.store(static_cast<uint32_t>(count), std::memory_order_relaxed);
   for (int32_t lane = 0; lane < needed; ++lane)
-    lanes[lane].ticket.store(2 * uint64_t(number), std::memory_order_release);
+    lanes[lane].ticket.store(uint64_t(number) << 32 |
+                                 static_cast<uint32_t>(firstOf(lane + 1) - firstOf(lane)),
+                             std::memory_order_release);
   current.store(number, std::memory_order_release);
   current.notify_all();
 
-  // Runs the caller's lane, then the lanes of threads that haven't woken up yet.
+  // Runs the caller's lane, then tasks of threads that wake up late.
   uint32_t done = 0;
   for (int32_t lane = 0; lane < needed; ++lane)
-    if (take(lane, number)) {
-      runLane(lane);
-      ++done;
-    }
+    done += runLane(lane, number);
   uint32_t left = unfinished.fetch_sub(done, std::memory_order_acq_rel) - done;
   while (left != 0)
     left = waitForChange(unfinished, left);

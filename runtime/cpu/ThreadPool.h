@@ -1,7 +1,7 @@
 //===- ThreadPool.h - The library's own threads -------------------------------------*- C++ -*-===//
 // Steps run here if the host provides no upd_pool. Made for short, equal tasks with a static
-// assignment: thread t runs tasks t, t + threads, …, so that memory stays with the thread that
-// touched it first. The caller runs the tasks of a thread that wakes up late.
+// assignment: each thread has consecutive tasks, always the same, so that memory stays with the
+// thread that touched it first. If a thread wakes up late, the caller runs some of its tasks.
 
 #ifndef UPDRAFT_RUNTIME_CPU_THREADPOOL_H
 #define UPDRAFT_RUNTIME_CPU_THREADPOOL_H

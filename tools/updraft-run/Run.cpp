@@ -74,6 +74,15 @@ static Status checkRule(const RunOptions &options, const FileContents &contents,
       fmt::format("`{}` is of rule `{}`, not `{}`", options.input, contents.rule, rule));
 }
 
+/// Refuses a file for probes if no rule has any.
+static Status checkProbes(const RunOptions &options, const std::list<Batch> &batches) {
+  if (options.probeOutput.empty() || !batches.front().interface().probes.empty())
+    return {};
+  return invalidArgument(fmt::format("rule `{}` has no probes for `--probe-out`; give some with "
+                                     "`--probe`, such as `--probe update_ratio`",
+                                     batches.front().interface().name));
+}
+
 Status updraft::run::run(const RunOptions &options, FileContents &contents, ProbeTable &table) {
   Parameters &parameters = contents.parameters;
   for (const auto &[name, parameter] : parameters)
@@ -86,6 +95,8 @@ Status updraft::run::run(const RunOptions &options, FileContents &contents, Prob
       return status;
   const std::string &rule = batches.front().interface().name;
   if (Status status = checkRule(options, contents, rule); !status.ok())
+    return status;
+  if (Status status = checkProbes(options, batches); !status.ok())
     return status;
   if (Status status = checkTogether(batches); !status.ok())
     return status;

@@ -37,6 +37,11 @@ Listener::Listener(const std::string &address, std::shared_ptr<grpc::ServerCrede
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 256);
+  // With the default, one or two threads wait for requests; others are made and ended as requests
+  // come.
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 2);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 2);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 8);
   builder.RegisterService(&service);
   builder.RegisterService(&peers);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;

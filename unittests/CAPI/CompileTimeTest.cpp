@@ -134,3 +134,18 @@ TEST(LargePlans, AreRefused) {
       std::string::npos)
       << message;
 }
+
+// The error shows the text of the request, which isn't in the file.
+TEST(LargePlans, OfChainsInTheRequestAreRefused) {
+  const std::string source = chained(40, "powers");
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  options.cache_dir = "";
+  options.rule = "clip_by_value(1) |> R";
+  upd_rule *rule = nullptr;
+  ASSERT_EQ(upd_compile(source.data(), source.size(), "large.upd", &options, &rule),
+            UPD_COMPILE_ERROR);
+  const std::string message = upd_last_error();
+  EXPECT_NE(message.find("<rule>:1:1: error: the rule needs "), std::string::npos) << message;
+  EXPECT_NE(message.find("\nclip_by_value(1) |> R\n^~~"), std::string::npos) << message;
+}

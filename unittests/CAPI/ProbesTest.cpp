@@ -178,6 +178,84 @@ TEST_F(Probes, AreOfEveryNthStep) {
   EXPECT_EQ(data[1][0], 2 - 12 * 0.5F * 4);
 }
 
+// Steps with and without probes have plans of their own, which follow what has changed.
+TEST_F(Probes, DontChangeStepsBetweenProbedOnes) {
+  constexpr const char *rules[] = {R"(
+rule Momentum(lr = 0.5) {
+  state average = 0
+  update(param, grad, step) {
+    let next_average = 0.75 * average + grad / step
+    next average = next_average
+    next param = param - lr * next_average
+  }
+}
+)",
+                                   R"(
+rule Skipping(lr = 0.5) {
+  state seen over tensor = 1
+  update(param, grad, step) {
+    let length = norm(grad)
+    skip when length > 45 && length < 60
+    next seen = 0.5 * seen + length
+    next param = param - lr * grad / (seen + step)
+  }
+}
+)"};
+  constexpr int last = 40, infinite = 29;
+  // The parameters and step counts after all steps, of which every `every`th is probed.
+  auto run = [&](const char *source, uint64_t every) {
+    EXPECT_EQ(compile({"gradient_norm"}, source), UPD_OK) << upd_last_error();
+    std::fill_n(&data[0][0], 8, 1.0f);
+    create();
+    EXPECT_EQ(upd_optimizer_set_probe_every(optimizer.get(), every), UPD_OK);
+    float foundInf = 0;
+    upd_tensor flag{};
+    flag.data = &foundInf;
+    flag.device = UPD_CPU;
+    EXPECT_EQ(upd_optimizer_bind_found_inf(optimizer.get(), &flag), UPD_OK) << upd_last_error();
+    float moved[2][4];
+    for (int i = 1; i <= last; ++i) {
+      // The gradients move from one step to the next, and one is absent at times.
+      const void *addresses[] = {i % 5 == 0 ? moved[0] : grads[0], i % 11 == 0 ? nullptr
+                                                                   : i % 7 < 3 ? moved[1]
+                                                                               : grads[1]};
+      for (int j = 0; j < 8; ++j) {
+        moved[j / 4][j % 4] = static_cast<float>(i + j);
+        grads[j / 4][j % 4] = static_cast<float>(i - j);
+      }
+      foundInf = i == infinite ? 1 : 0;
+      if (i == 17)
+        EXPECT_EQ(upd_optimizer_set_step(optimizer.get(), 0, 3), UPD_OK) << upd_last_error();
+      EXPECT_EQ(upd_optimizer_prepare_addresses(optimizer.get(), addresses, 2, nullptr, 0), UPD_OK)
+          << upd_last_error();
+      if (i == 23) // a step that is prepared and given up
+        EXPECT_EQ(upd_optimizer_prepare_addresses(optimizer.get(), addresses, 2, nullptr, 0),
+                  UPD_OK)
+            << upd_last_error();
+      EXPECT_EQ(upd_optimizer_apply(optimizer.get()), UPD_OK) << upd_last_error();
+    }
+    cursor = 0;
+    read();
+    std::vector<float> result(&data[0][0], &data[0][0] + 8);
+    int64_t steps[2];
+    EXPECT_EQ(upd_optimizer_get_steps(optimizer.get(), steps, 2), UPD_OK) << upd_last_error();
+    EXPECT_EQ(steps[0] < last - 14, source == rules[1]) << "some steps are skipped";
+    result.insert(result.end(), {static_cast<float>(steps[0]), static_cast<float>(steps[1])});
+    return result;
+  };
+  for (const char *source : rules) {
+    const std::vector<float> expected = run(source, 0);
+    EXPECT_TRUE(rows.empty());
+    for (const uint64_t every : {1, 2, 3, 4, 20}) {
+      EXPECT_EQ(run(source, every), expected) << every;
+      size_t wanted = 0;
+      for (uint64_t i = every; i <= last; i += every)
+        wanted += i == infinite ? 0 : i % 11 == 0 ? 1 : 2;
+      EXPECT_EQ(rows.size(), wanted) << every;
+    }
+  }
+}
+
 TEST_F(Probes, AreNaNIfTheyWereNotComputed) {
   // The spread is of the sweep after the one that knows the sum.
   ASSERT_EQ(compile({"spread = norm(grad - mean(grad))", "gradient_norm"}, R"(

@@ -68,15 +68,24 @@ TEST(Compiler, AddsProbes) {
   for (int step = 0; step < 3; ++step)
     ASSERT_TRUE(optimizer.step(TensorList{grad}));
   uint64_t cursor = 0;
-  upd_probe_row rows[4];
-  double read[8];
-  size_t count = 0;
-  ASSERT_EQ(upd_optimizer_read_probes(optimizer.get(), &cursor, rows, read, 4, &count, nullptr),
-            UPD_OK);
-  ASSERT_EQ(count, 1u);
-  EXPECT_EQ(rows[0].step, 2);
-  EXPECT_EQ(read[0], 2);
-  EXPECT_EQ(read[1], 1);
+  ProbeRows read = optimizer.readProbes(cursor).value();
+  ASSERT_EQ(read.rows.size(), 1u);
+  EXPECT_EQ(read.rows[0].step, 2);
+  EXPECT_EQ(read.values, (std::vector<double>{2, 1}));
+  EXPECT_EQ(read.lost, 0u);
+  EXPECT_TRUE(optimizer.readProbes(cursor).value().rows.empty());
+
+  // More rows than the optimizer keeps.
+  ASSERT_TRUE(optimizer.setProbeEvery(1));
+  for (int step = 0; step < 20000; ++step)
+    ASSERT_TRUE(optimizer.step(TensorList{grad}));
+  read = optimizer.readProbes(cursor).value();
+  EXPECT_GE(read.rows.size(), 16384u);
+  EXPECT_EQ(read.rows.size() + read.lost, 20000u);
+  EXPECT_EQ(read.rows.back().step, 20003);
+  EXPECT_EQ(read.values.size(), 2 * read.rows.size());
+  EXPECT_EQ(read.values.back(), 1);
+  EXPECT_EQ(Optimizer().readProbes(cursor).error().message, "optimizer is null");
 }
 
 TEST(Compiler, ReportsErrors) {

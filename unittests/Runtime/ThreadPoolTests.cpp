@@ -3,6 +3,7 @@
 #include "runtime/cpu/ThreadPool.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -50,6 +51,37 @@ TEST(ThreadPool, WakesUpAfterSleeping) {
     pool.run(4, Counts::task, &counts);
   }
   EXPECT_TRUE(counts.allAre(5));
+}
+
+// The pool's thread stays in its first task, so the caller must run its others.
+TEST(ThreadPool, CallerRunsTasksOfALateThread) {
+  ThreadPool pool(2);
+  struct State {
+    std::thread::id caller = std::this_thread::get_id();
+    std::chrono::steady_clock::time_point end =
+        std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    std::atomic<int> byCaller = 0;
+    std::atomic<bool> hasOther = false;
+
+    bool isTooLate() const { return std::chrono::steady_clock::now() > end; }
+  } state;
+  pool.run(
+      8,
+      [](void *context, int32_t) {
+        State &state = *static_cast<State *>(context);
+        if (std::this_thread::get_id() == state.caller) {
+          while (!state.hasOther && !state.isTooLate())
+            std::this_thread::yield();
+          ++state.byCaller;
+          return;
+        }
+        state.hasOther = true;
+        while (state.byCaller < 7 && !state.isTooLate())
+          std::this_thread::yield();
+      },
+      &state);
+  EXPECT_TRUE(state.hasOther);
+  EXPECT_EQ(state.byCaller, 7);
 }
 
 TEST(ThreadPool, ServesSeveralCallers) {

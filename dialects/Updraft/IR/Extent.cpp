@@ -4,39 +4,44 @@
 
 #include "Updraft/IR/MatrixFunctions.h"
 #include "Updraft/IR/UpdraftOps.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace updraft;
 
+using ExtentOf = llvm::function_ref<Extent(Value)>;
+
+Extent HyperOp::inferExtent(ExtentOf) { return Extent::group; }
+Extent StepOp::inferExtent(ExtentOf) { return Extent::tensor; }
+Extent FirstOp::inferExtent(ExtentOf) { return Extent::tensor; }
+Extent ParamOp::inferExtent(ExtentOf) { return Extent::element; }
+Extent GradOp::inferExtent(ExtentOf) { return Extent::element; }
+Extent StateOp::inferExtent(ExtentOf) { return getOver(); }
+Extent RandomOp::inferExtent(ExtentOf) { return Extent::element; }
+Extent ReduceOp::inferExtent(ExtentOf) { return getOver(); }
+Extent IdentityOp::inferExtent(ExtentOf) { return getOver(); }
+Extent ProductOp::inferExtent(ExtentOf of) { return productOf(of(getLhs()), of(getRhs())); }
+Extent TransposeOp::inferExtent(ExtentOf of) { return transposed(of(getInput())); }
+
+// All rows of a tensor have the same number of columns.
+Extent SizeOp::inferExtent(ExtentOf) {
+  return isWithin(getOver(), Extent::group) ? Extent::group : Extent::tensor;
+}
+
+Extent ApplyOp::inferExtent(ExtentOf of) {
+  // Only unverified IR has another number of operands.
+  if (getInputs().size() != operandCount(getFunction()))
+    return Extent::element;
+  return extentOfApplied(getFunction(), llvm::map_to_vector(getInputs(), of));
+}
+
 /// Returns the extent of an operation's result. `of` gives the extents of its operands.
-static Extent extentOfResult(Operation &operation, llvm::function_ref<Extent(Value)> of) {
-  return TypeSwitch<Operation *, Extent>(&operation)
-      .Case<HyperOp>([](auto) { return Extent::group; })
-      .Case<StepOp, FirstOp>([](auto) { return Extent::tensor; })
-      .Case<ParamOp, GradOp, RandomOp>([](auto) { return Extent::element; })
-      .Case<StateOp, ReduceOp, IdentityOp>([](auto op) { return op.getOver(); })
-      // All rows of a tensor have the same number of columns.
-      .Case<SizeOp>([](SizeOp size) {
-        return isWithin(size.getOver(), Extent::group) ? Extent::group : Extent::tensor;
-      })
-      .Case(
-          [&](ProductOp product) { return productOf(of(product.getLhs()), of(product.getRhs())); })
-      .Case([&](TransposeOp transpose) { return transposed(of(transpose.getInput())); })
-      .Case([&](ApplyOp apply) {
-        // Only unverified IR has another number of operands.
-        if (apply.getInputs().size() != operandCount(apply.getFunction()))
-          return Extent::element;
-        return extentOfApplied(
-            apply.getFunction(),
-            llvm::map_to_vector(apply.getInputs(), [&](Value operand) { return of(operand); }));
-      })
-      .Default([&](Operation *other) {
-        Extent extent = Extent::model;
-        for (Value operand : other->getOperands())
-          extent = join(extent, of(operand));
-        return extent;
-      });
+static Extent extentOfResult(Operation &operation, ExtentOf of) {
+  if (auto known = dyn_cast<InferExtentOpInterface>(operation))
+    return known.inferExtent(of);
+  Extent extent = Extent::model;
+  for (Value operand : operation.getOperands())
+    extent = join(extent, of(operand));
+  return extent;
 }
 
 static Extent extentOf(Value value, llvm::DenseMap<Operation *, Extent> &known) {

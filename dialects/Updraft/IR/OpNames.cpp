@@ -29,9 +29,20 @@ void nameArguments(Block::BlockArgListType arguments, ValueRange values,
 void HyperOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
 void StepOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "step"); }
 void FirstOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "first"); }
-void ParamOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "param"); }
-void GradOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "grad"); }
-void StateOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
+
+StringRef ParamOp::getTensorName() { return "param"; }
+StringRef GradOp::getTensorName() { return "grad"; }
+StringRef StateOp::getTensorName() { return getName(); }
+
+void ParamOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getTensorName());
+}
+void GradOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getTensorName());
+}
+void StateOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getTensorName());
+}
 void SizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), ("size_over_" + stringifyExtent(getOver())).str());
 }

@@ -8,6 +8,8 @@
 using namespace mlir;
 using namespace updraft;
 
+#include "Updraft/IR/UpdraftInterfaces.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "Updraft/IR/UpdraftOps.cpp.inc"
 

@@ -4,6 +4,7 @@
 #define UPDRAFT_IR_UPDRAFTOPS_H
 
 #include "Updraft/IR/UpdraftDialect.h"
+#include "Updraft/IR/UpdraftInterfaces.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"

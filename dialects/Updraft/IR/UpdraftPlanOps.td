@@ -5,6 +5,7 @@
 #define UPDRAFT_IR_PLAN_OPS_TD
 
 include "Updraft/IR/UpdraftBase.td"
+include "Updraft/IR/UpdraftInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Updraft_PlanOp : Updraft_Op<"plan", [
@@ -333,7 +334,7 @@ def Updraft_SweepOp : Updraft_Op<"sweep", [
   let hasRegionVerifier = 1;
 }
 
-def Updraft_MultiplyOp : Updraft_Op<"multiply", [HasParent<"PlanOp">]> {
+def Updraft_MultiplyOp : Updraft_Op<"multiply", [HasParent<"PlanOp">, Updraft_OfWholeMatrices]> {
   let summary = "a product of two matrices in memory";
   let description = [{
     Computes all elements of `updraft.product`. An operand that is `transposed` is read with rows
@@ -370,7 +371,8 @@ def Updraft_MultiplyOp : Updraft_Op<"multiply", [HasParent<"PlanOp">]> {
   let hasVerifier = 1;
 }
 
-def Updraft_CallOp : Updraft_Op<"call", [HasParent<"PlanOp">, AttrSizedOperandSegments]> {
+def Updraft_CallOp : Updraft_Op<"call", [
+    HasParent<"PlanOp">, AttrSizedOperandSegments, Updraft_OfWholeMatrices]> {
   let summary = "a call of a function of matrices in memory";
   let description = [{
     Computes all values of `updraft.apply`. The result is a temporary, which is not in the memory of

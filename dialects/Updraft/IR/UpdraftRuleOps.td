@@ -6,6 +6,7 @@
 #define UPDRAFT_IR_RULE_OPS_TD
 
 include "Updraft/IR/UpdraftBase.td"
+include "Updraft/IR/UpdraftInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Updraft_RuleOp : Updraft_Op<"rule", [
@@ -134,7 +135,8 @@ def Updraft_VariantsOp : Updraft_Op<"variants", [
 }
 
 class Updraft_RuleInput<string mnemonic, list<Trait> traits = []>
-    : Updraft_Op<mnemonic, traits # [ParentOneOf<["RuleOp", "PlanOp"]>, Updraft_NamedResult]>;
+    : Updraft_Op<mnemonic, traits # [ParentOneOf<["RuleOp", "PlanOp"]>, Updraft_NamedResult,
+                                     Updraft_WithExtent]>;
 
 // Not Pure, like `updraft.param`, `updraft.grad` and `updraft.state`. These are the rule's
 // interface: an unused hyperparameter is still a hyperparameter.
@@ -200,8 +202,10 @@ def Updraft_SizeOp : Updraft_RuleInput<"size", [Pure]> {
 }
 
 class Updraft_ElementInput<string mnemonic>
-    : Updraft_Op<mnemonic, [HasParent<"RuleOp">, Updraft_NamedResult]> {
+    : Updraft_Op<mnemonic, [HasParent<"RuleOp">, Updraft_NamedResult, Updraft_WithExtent,
+                            Updraft_TensorInput]> {
   let results = (outs Updraft_Compute:$result);
+  let extraClassDeclaration = "llvm::StringRef getTensorName();";
 }
 
 def Updraft_ParamOp : Updraft_ElementInput<"param"> {
@@ -265,7 +269,8 @@ def Updraft_StateOp : Updraft_ElementInput<"state"> {
   }];
 }
 
-def Updraft_RandomOp : Updraft_Op<"random", [ParentOneOf<["RuleOp", "SweepOp"]>, Pure]> {
+def Updraft_RandomOp : Updraft_Op<"random", [
+    ParentOneOf<["RuleOp", "SweepOp"]>, Pure, Updraft_WithExtent]> {
   let summary = "random bits of the element";
   let description = [{
     64 bits of Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC
@@ -289,7 +294,7 @@ def Updraft_RandomOp : Updraft_Op<"random", [ParentOneOf<["RuleOp", "SweepOp"]>,
   let hasVerifier = 1;
 }
 
-def Updraft_ReduceOp : Updraft_Op<"reduce", [HasParent<"RuleOp">, Pure]> {
+def Updraft_ReduceOp : Updraft_Op<"reduce", [HasParent<"RuleOp">, Pure, Updraft_WithExtent]> {
   let summary = "a reduction to one value";
   let description = [{
     The sum or the maximum of a value over the whole group, the tensor, or each batch, row or
@@ -317,7 +322,8 @@ def Updraft_ReduceOp : Updraft_Op<"reduce", [HasParent<"RuleOp">, Pure]> {
 }
 
 def Updraft_ProductOp : Updraft_Op<"product", [
-    HasParent<"RuleOp">, Pure, AllTypesMatch<["lhs", "rhs", "result"]>]> {
+    HasParent<"RuleOp">, Pure, AllTypesMatch<["lhs", "rhs", "result"]>, Updraft_WithExtent,
+    Updraft_OfWholeMatrices]> {
   let summary = "an element of a product of matrices";
   let description = [{
     $$ c_{ij} = \sum_k a_{ik} b_{kj} $$
@@ -356,7 +362,7 @@ def Updraft_ProductOp : Updraft_Op<"product", [
 }
 
 def Updraft_TransposeOp : Updraft_Op<"transpose", [
-    HasParent<"RuleOp">, Pure, AllTypesMatch<["input", "result"]>]> {
+    HasParent<"RuleOp">, Pure, AllTypesMatch<["input", "result"]>, Updraft_WithExtent]> {
   let summary = "an element of the transpose of a matrix";
   let description = [{
     Element (i, j) of the result is element (j, i) of the operand, in each batch.
@@ -375,7 +381,8 @@ def Updraft_TransposeOp : Updraft_Op<"transpose", [
   let hasFolder = 1;
 }
 
-def Updraft_IdentityOp : Updraft_Op<"identity", [ParentOneOf<["RuleOp", "SweepOp"]>, Pure]> {
+def Updraft_IdentityOp : Updraft_Op<"identity", [
+    ParentOneOf<["RuleOp", "SweepOp"]>, Pure, Updraft_WithExtent]> {
   let summary = "an element of the identity matrix";
   let description = [{
     1 on the diagonal of each batch's square matrix, 0 elsewhere.
@@ -393,7 +400,8 @@ def Updraft_IdentityOp : Updraft_Op<"identity", [ParentOneOf<["RuleOp", "SweepOp
   let hasVerifier = 1;
 }
 
-def Updraft_ApplyOp : Updraft_Op<"apply", [HasParent<"RuleOp">, Pure]> {
+def Updraft_ApplyOp : Updraft_Op<"apply", [
+    HasParent<"RuleOp">, Pure, Updraft_WithExtent, Updraft_OfWholeMatrices]> {
   let summary = "an element of a function of whole matrices";
   let description = [{
     Each batch has a call of its own. The functions are:

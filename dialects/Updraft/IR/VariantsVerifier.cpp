@@ -1,6 +1,7 @@
 //===- VariantsVerifier.cpp - Constraints of the forms of a rule ------------------------------===//
 // Each check is marked with the label of its constraint in the operation's description.
 
+#include "Updraft/IR/Extent.h"
 #include "Updraft/IR/UpdraftOps.h"
 
 #include "mlir/IR/Builders.h"
@@ -29,12 +30,8 @@ Properties statesOf(Region &form) {
     states.push_back({name, builder.getArrayAttr({TypeAttr::get(storage), extent})});
   };
   for (Operation &op : form.front())
-    if (auto param = dyn_cast<ParamOp>(op))
-      add("param", param.getStorage(), Extent::element);
-    else if (auto grad = dyn_cast<GradOp>(op))
-      add("grad", grad.getStorage(), Extent::element);
-    else if (auto state = dyn_cast<StateOp>(op))
-      add(state.getName(), state.getStorage(), state.getOver());
+    if (auto input = dyn_cast<TensorInputOpInterface>(op))
+      add(input.getTensorName(), input.getStorage(), extentOf(op.getResult(0)));
     else if (auto stream = dyn_cast<StreamOp>(op))
       add(stream.getName(), stream.getType().getStorage(), stream.getType().getOver());
     else if (auto scalar = dyn_cast<ScalarOp>(op))

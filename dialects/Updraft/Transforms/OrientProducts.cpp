@@ -131,7 +131,7 @@ Value Orienter::transposeOf(Value value) {
             return ProductOp::create(builder, product.getLoc(), product.getType(),
                                      product.getOperandFormatAttr(), symmetric, lhs, rhs);
           })
-          .Case<ParamOp, GradOp, StateOp, RandomOp, ApplyOp>(
+          .Case<TensorInputOpInterface, RandomOp, ApplyOp>(
               [&](auto) { return makeTranspose(value); })
           .Default([&](Operation *other) -> Value {
             if (isWithin(of(value), Extent::batch) || isSymmetric(value))

@@ -17,7 +17,6 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpDefinition.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -260,11 +259,7 @@ LogicalResult Scheduler::createPrologue(unsigned stage) {
 
 /// Whether storing a value that was read changes nothing.
 static bool keepsBits(Value current) {
-  Type storage =
-      TypeSwitch<Operation *, Type>(current.getDefiningOp()).Case<ParamOp, StateOp>([](auto input) {
-        return input.getStorage();
-      });
-  return isa<FloatType>(storage);
+  return isa<FloatType>(current.getDefiningOp<TensorInputOpInterface>().getStorage());
 }
 
 // A stage that no step needs unless a flag holds gets the flag as its condition.

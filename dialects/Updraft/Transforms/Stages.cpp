@@ -6,7 +6,6 @@
 #include "Updraft/Transforms/Slice.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace updraft;
@@ -48,8 +47,6 @@ SmallVector<ReduceOp> updraft::neededReductions(RuleOp rule) {
   return needed;
 }
 
-bool updraft::isOfWholeMatrices(Operation *operation) { return isa<ProductOp, ApplyOp>(operation); }
-
 Value updraft::readInMemory(Operation *reader, Value operand) {
   auto transpose = operand.getDefiningOp<TransposeOp>();
   return transpose && isa<ProductOp>(reader) ? transpose.getInput() : operand;
@@ -58,11 +55,10 @@ Value updraft::readInMemory(Operation *reader, Value operand) {
 /// Whether a product or function can read the value where it is: the result of another one, or an
 /// input in the compute type.
 static bool isInMemory(Value value) {
-  return TypeSwitch<Operation *, bool>(value.getDefiningOp())
-      .Case<ParamOp, GradOp, StateOp>(
-          [&](auto input) { return input.getStorage() == value.getType(); })
-      .Case<ProductOp, ApplyOp>([](auto) { return true; })
-      .Default([](Operation *) { return false; });
+  Operation *operation = value.getDefiningOp();
+  if (auto input = dyn_cast<TensorInputOpInterface>(operation))
+    return input.getStorage() == value.getType();
+  return isOfWholeMatrices(operation);
 }
 
 /// Returns the position, in the sequence of sweeps, of the sweep that reduces values of `extent`.
@@ -196,8 +192,9 @@ ReduceOp StageAnalysis::groupReductionAfterSkip(NextOp next) const {
 }
 
 bool updraft::isRuleInput(Value value) {
-  return isa<HyperOp, StepOp, FirstOp, SizeOp, ParamOp, GradOp, StateOp, ReduceOp, ProductOp,
-             ApplyOp>(value.getDefiningOp());
+  Operation *operation = value.getDefiningOp();
+  return isa<HyperOp, StepOp, FirstOp, SizeOp, ReduceOp, TensorInputOpInterface>(operation) ||
+         isOfWholeMatrices(operation);
 }
 
 bool StageAnalysis::isSweepInput(Value value, Extent extent, unsigned stage,

@@ -32,9 +32,6 @@ constexpr Extent matrixExtents[] = {
     Extent::element,           Extent::rows_by_rows,   Extent::columns_by_columns,
     Extent::chosen_by_columns, Extent::rows_by_chosen, Extent::chosen_by_chosen};
 
-/// Whether the operation computes whole matrices: a product or a function of matrices.
-bool isOfWholeMatrices(mlir::Operation *operation);
-
 /// The value in memory that `reader`, a product or a function of matrices, reads for `operand`: the
 /// operand, or for a product the matrix of which it is the transpose.
 mlir::Value readInMemory(mlir::Operation *reader, mlir::Value operand);

@@ -12,11 +12,7 @@ using namespace updraft;
 
 namespace {
 
-Type storageOf(Value current) {
-  if (auto state = current.getDefiningOp<StateOp>())
-    return state.getStorage();
-  return current.getDefiningOp<ParamOp>().getStorage();
-}
+Type storageOf(Value input) { return input.getDefiningOp<TensorInputOpInterface>().getStorage(); }
 
 /// Returns the inputs of the sweep over `extent` in a stage.
 SmallVector<Value> sweepInputs(const StageAnalysis &stages, const ExtentAnalysis &extents,
@@ -48,8 +44,8 @@ SetVector<Value> readsOf(const StageAnalysis &stages, const ExtentAnalysis &exte
         llvm::find_if(stores, [&](const Store &s) { return s.next == input && s.stage < stage; });
     if (store != stores.end())
       reads.insert(store->next);
-    else if (isa<ParamOp, GradOp, StateOp>(input.getDefiningOp()) ? !extents.isScalar(input)
-                                                                  : stages.isKept(input))
+    else if (isa<TensorInputOpInterface>(input.getDefiningOp()) ? !extents.isScalar(input)
+                                                                : stages.isKept(input))
       reads.insert(input);
   }
   return reads;
@@ -66,9 +62,7 @@ double bitsMoved(const StageAnalysis &stages, const ExtentAnalysis &extents,
           llvm::find_if(stores, [&](const Store &s) { return s.next == read && s.stage < stage; });
       if (store != stores.end())
         add(storageOf(store->current));
-      else if (auto grad = read.getDefiningOp<GradOp>())
-        add(grad.getStorage());
-      else if (!isa<ParamOp, StateOp>(read.getDefiningOp()))
+      else if (!isa<TensorInputOpInterface>(read.getDefiningOp()))
         add(read.getType());
       else if (isMatrixExtent(extents.of(read)))
         add(storageOf(read));
@@ -280,7 +274,8 @@ SmallVector<Store> updraft::chooseStores(RuleOp rule, const StageAnalysis &stage
   for (Store &store : early)
     if (storageOf(store.current) == store.next.getType() &&
         extents.of(store.next) == extents.of(store.current) &&
-        !isa<ParamOp, GradOp, StateOp, ProductOp, ApplyOp>(store.next.getDefiningOp()))
+        !isa<TensorInputOpInterface>(store.next.getDefiningOp()) &&
+        !isOfWholeMatrices(store.next.getDefiningOp()))
       store.stage = std::max(stages.of(store.next), firstStage);
 
   // A value that a later sweep needs from before the step cannot be overwritten earlier. Undoing

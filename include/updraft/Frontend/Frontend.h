@@ -12,6 +12,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <memory>
+
 namespace updraft {
 
 /// Parses and checks a file and its imports, which are looked up beside `filename`. Returns null on
@@ -62,8 +64,10 @@ struct ImportedRule {
   std::vector<DerivedFlag> derived;
   /// The kinds of tensors that the rules support.
   upd_tensors tensors = UPD_ALL_TENSORS;
-  /// The range of the rule's name in its declaration.
+  /// The range of the rule's name in its declaration, or of a chain in the request.
   SourceRange name;
+  /// Keeps the text of `name`, which the program doesn't have if the request has a chain.
+  std::shared_ptr<const SourceFile> source;
 };
 
 /// Imports one rule. Loads the dialects that it needs into the context.

@@ -1,0 +1,18 @@
+//===- Command.h - The command that makes a report ----------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_LIB_REPORT_COMMAND_H
+#define UPDRAFT_LIB_REPORT_COMMAND_H
+
+#include "updraft/Report/Report.h"
+
+namespace updraft {
+
+/// Returns the command that makes the same report, without a run.
+std::string commandOf(const ReportRequest &request);
+
+/// Returns a command of `commandOf` that also shows the files of a run, and no others.
+std::string withRunFiles(llvm::StringRef command, llvm::ArrayRef<RunFile> files);
+
+} // namespace updraft
+
+#endif // UPDRAFT_LIB_REPORT_COMMAND_H
