@@ -32,12 +32,12 @@ def machines():
             ip("link", "add", names[0], "type", "veth", "peer", "name", names[1])
             for name in names:
                 ip("link", "set", name, "netns", name)
+            for number, name in enumerate(names, 1):
+                ip("-n", name, "address", "add", f"10.77.0.{number}/24", "dev", name)
+                ip("-n", name, "link", "set", name, "up")
+                ip("-n", name, "link", "set", "lo", "up")
         except subprocess.CalledProcessError as error:
             pytest.skip(f"no network namespaces can be made here: {error.stderr.strip()}")
-        for number, name in enumerate(names, 1):
-            ip("-n", name, "address", "add", f"10.77.0.{number}/24", "dev", name)
-            ip("-n", name, "link", "set", name, "up")
-            ip("-n", name, "link", "set", "lo", "up")
         yield names
     finally:
         for name in made:
