@@ -45,9 +45,8 @@ UPD_EXPORT size_t upd_optimizer_probe_count(const upd_optimizer *optimizer);
  * receives upd_optimizer_probe_count values for each row. `*count` becomes the number of rows, and
  * `*lost` that of older rows that were overwritten before they were read; `lost` may be null. The
  * optimizer keeps at least the last 16 steps of all parameters, and at least 16384 rows. Each
- * reader has a cursor of its own. A cursor of UINT64_MAX skips the rows that were added so far: the
- * call moves it behind the newest row. `rows` and `values` may be null if `capacity` is 0 or the
- * rule has no probes.
+ * reader has a cursor of its own. `rows` and `values` may be null if `capacity` is 0 or the rule
+ * has no probes.
  *
  * A step adds a row for each parameter with a gradient, in their order, when it is done. If the
  * rule skips a parameter, its row has the values that were known when it was skipped, and NaN for

@@ -109,7 +109,10 @@ class ModelOptimizer(RuleOptimizer):
         return str(name)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds a group, which needs the entry "rule". See `RuleOptimizer.add_param_group`."""
+        """Adds a group, which needs the entry "rule" and, like all groups of `for_model`, the names
+        of its parameters. Entries that it doesn't have are the rule's defaults, not the options of
+        `for_model`. See `RuleOptimizer.add_param_group`.
+        """
         if isinstance(param_group, dict):
             options = self._options_of(param_group)
             for name, default in options.defaults.items():
