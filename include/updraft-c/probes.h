@@ -4,8 +4,8 @@
  * upd_compile_options::probes. An optimizer keeps the values of its last probed steps in a ring
  * buffer. Reading never makes a step wait.
  *
- * Errors. UPD_INVALID_ARGUMENT: a pointer is null that may not be. The functions have no other
- * errors. A rule without probes isn't an error: its optimizers have no rows.
+ * Errors. UPD_INVALID_ARGUMENT: a required pointer is null. The functions report no other error.
+ * If a rule has no probes, reading succeeds and returns no rows.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_PROBES_H
 #define UPDRAFT_C_PROBES_H
@@ -45,8 +45,8 @@ UPD_EXPORT size_t upd_optimizer_probe_count(const upd_optimizer *optimizer);
  * receives upd_optimizer_probe_count values for each row. `*count` becomes the number of rows, and
  * `*lost` that of older rows that were overwritten before they were read; `lost` may be null. The
  * optimizer keeps at least the last 16 steps of all parameters, and at least 16384 rows. Each
- * reader has a cursor of its own. `rows` and `values` may be null if `capacity` is 0 or the rule
- * has no probes.
+ * reader has a cursor of its own. The caller may pass null for `rows` and `values` if `capacity`
+ * is 0 or if the rule declares no probes.
  *
  * A step adds a row for each parameter with a gradient, in their order, when it is done. If the
  * rule skips a parameter, its row has the values that were known when it was skipped, and NaN for

@@ -30,8 +30,8 @@ UPD_EXPORT upd_status upd_timeline_start(void);
  * discards the recording.
  *
  * UPD_INVALID_ARGUMENT: no timeline is recorded, or UPDRAFT_TIMELINE started it. UPD_IO_ERROR: the
- * file can't be written, or there is no memory for its text. The recording then continues, without
- * the spans that ended during the call. Call again, with another path or null. */
+ * library can't write the file, or has no memory for its text. The recording then continues, but
+ * lacks the spans that ended during the call. Call again with another path, or with null. */
 UPD_EXPORT upd_status upd_timeline_stop(const char *path);
 
 /* The time in nanoseconds on the clock of the timeline, or 0 while none is recorded. Costs a few
@@ -40,9 +40,10 @@ UPD_EXPORT int64_t upd_timeline_now(void);
 
 /* Adds a span of the program itself to the calling thread, such as its backward pass, from `begin`
  * to now. `begin` is a result of upd_timeline_now; 0 has no effect. A viewer filters spans by
- * `category`. The texts are copied, and cut to 92 bytes together. They must not be null. The
- * function has no errors. It leaves out a span that began before the recording, and all spans of a
- * thread for whose buffer there is no memory. */
+ * `category`. The texts are copied, and cut to 92 bytes together. They must not be null.
+ *
+ * The function reports no errors. It drops a span that began before the recording. If a thread has
+ * no memory for its buffer, the function drops all spans of that thread. */
 UPD_EXPORT void upd_timeline_add(const char *category, const char *name, int64_t begin);
 
 #ifdef __cplusplus
