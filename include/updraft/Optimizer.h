@@ -31,6 +31,27 @@ struct ProbeRows {
   std::vector<upd_probe_row> rows;
   std::vector<double> values; // as many for each row as Rule::probes has
   uint64_t lost = 0;          // older rows, which were overwritten before they were read
+
+  /// As Optimizer::readProbes, for an optimizer of the C API.
+  static Result<ProbeRows> read(const upd_optimizer *optimizer, uint64_t &cursor) {
+    constexpr size_t most = 1024; // in a call
+    const size_t probes = upd_optimizer_probe_count(optimizer);
+    ProbeRows read;
+    for (size_t count = most; count == most;) {
+      const size_t before = read.rows.size();
+      read.rows.resize(before + most);
+      read.values.resize((before + most) * probes);
+      uint64_t lost = 0;
+      if (const upd_status status =
+              upd_optimizer_read_probes(optimizer, &cursor, read.rows.data() + before,
+                                        read.values.data() + before * probes, most, &count, &lost))
+        return Error::last(status);
+      read.lost += lost;
+      read.rows.resize(before + count);
+      read.values.resize((before + count) * probes);
+    }
+    return read;
+  }
 };
 
 /// Applies a rule to parameters in groups. `param` is the number of a parameter over all groups,
@@ -172,25 +193,7 @@ public:
   /// Returns the rows that steps have added since `cursor`, and moves the cursor behind them. Start
   /// with 0. Any number of threads may call this at any time, each with its own cursor, also during
   /// a step of another thread. The only error is that the optimizer is empty.
-  Result<ProbeRows> readProbes(uint64_t &cursor) const {
-    constexpr size_t most = 1024; // in a call
-    const size_t probes = upd_optimizer_probe_count(get());
-    ProbeRows read;
-    for (size_t count = most; count == most;) {
-      const size_t before = read.rows.size();
-      read.rows.resize(before + most);
-      read.values.resize((before + most) * probes);
-      uint64_t lost = 0;
-      if (const upd_status status =
-              upd_optimizer_read_probes(get(), &cursor, read.rows.data() + before,
-                                        read.values.data() + before * probes, most, &count, &lost))
-        return Error::last(status);
-      read.lost += lost;
-      read.rows.resize(before + count);
-      read.values.resize((before + count) * probes);
-    }
-    return read;
-  }
+  Result<ProbeRows> readProbes(uint64_t &cursor) const { return ProbeRows::read(get(), cursor); }
 
   //===--------------------------------------------------------------------------------------===//
   // States and files

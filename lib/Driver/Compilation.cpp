@@ -60,8 +60,8 @@ llvm::Error Compilation::import(const Program &program) {
       importRule(toolchain.context, program, request.rule, diagnostics);
   if (!found)
     return makeError(UPD_COMPILE_ERROR, diagnostics.render());
-  imported = std::move(*found);
-  module = std::move(imported.module);
+  module = std::move(found->module);
+  facts = std::move(*found);
   source = &program;
   llvm::SmallVector<RuleOp> rules = formsIn<RuleOp>(*module);
   dump.emplace(dumpFolderOf(program, request, rules.empty() ? "" : rules[0].getSymName()));
@@ -98,14 +98,14 @@ llvm::Error Compilation::schedule() {
   const size_t size = sizeOfPlans(*module);
   if (size > maxPlannedOperations) {
     updraft::DiagnosticEngine diagnostics;
-    diagnostics.report(DiagnosticKind::PlanTooLarge, imported.name, size, maxPlannedOperations,
+    diagnostics.report(DiagnosticKind::PlanTooLarge, facts.name, size, maxPlannedOperations,
                        operationsOfFunction, operationsOfReduction);
     return makeError(UPD_COMPILE_ERROR, diagnostics.render());
   }
   if (llvm::Error error = requireMemory(bytesToCompile + bytesPerOperation * size))
     return error;
   auto description =
-      describeRule(plans[0], request.rule.numerics, request.gpu ? request.gpu->name : "", imported);
+      describeRule(plans[0], request.rule.numerics, request.gpu ? request.gpu->name : "", facts);
   if (failed(description) || !runtime::problemOf(*description).empty())
     return internalError(Stage::Schedule, "");
   descriptor = description->write();

@@ -69,7 +69,7 @@ public:
   llvm::Error checkDump() { return dump->takeError(); }
 
   mlir::gpu::GPUModuleOp kernels() { return *module->getOps<mlir::gpu::GPUModuleOp>().begin(); }
-  const ImportedRule &getImported() const { return imported; }
+  const RuleFacts &getFacts() const { return facts; }
   mlir::ModuleOp getModule() { return *module; }
   llvm::SmallVector<PlanOp> getPlans() { return formsIn<PlanOp>(*module); }
   std::string takeDescriptor() { return std::move(descriptor); }
@@ -95,7 +95,7 @@ private:
   std::vector<mlir::PassManager *> completed;
   std::string internalDiagnostics;
   mlir::ScopedDiagnosticHandler handler;
-  ImportedRule imported; ///< without its module, which is the next member
+  RuleFacts facts;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string ruleName;
   std::string descriptor;

@@ -178,7 +178,7 @@ llvm::Error Compiler::record(const Program &program, const CompileRequest &reque
   Recorder recorder(recording);
   Compilation compilation(getToolchain(), request, &recorder);
   auto tell = [&](Stage stage) {
-    return observe({stage, compilation.getModule(), compilation.getImported(),
+    return observe({stage, compilation.getModule(), compilation.getFacts(),
                     [&](Location loc) { return recorder.placeOf(loc); }});
   };
   if (llvm::Error error = compilation.import(program))

@@ -98,12 +98,11 @@ static runtime::Extent dependsOn(PlanOp plan, const runtime::RuleInterface &rule
   return result;
 }
 
-static void addRequirements(PlanOp plan, const ImportedRule &imported,
-                            runtime::RuleInterface &rule) {
+static void addRequirements(PlanOp plan, const RuleFacts &facts, runtime::RuleInterface &rule) {
   for (auto validate : plan.getBody().getOps<ValidateOp>())
     for (auto message : validate.getMessages().getAsRange<StringAttr>())
       rule.messages.push_back(message.getValue().str());
-  for (const DerivedFlag &flag : imported.derived) {
+  for (const DerivedFlag &flag : facts.derived) {
     auto message = llvm::find(rule.messages, flag.message);
     if (message == rule.messages.end())
       continue; // the requirement holds for all values, so the flag depends on none
@@ -266,8 +265,7 @@ private:
 } // namespace
 
 FailureOr<runtime::RuleInterface> updraft::describeRule(PlanOp plan, StringRef numerics,
-                                                        StringRef gpu,
-                                                        const ImportedRule &imported) {
+                                                        StringRef gpu, const RuleFacts &facts) {
   using runtime::TensorClass;
   PlanOp matrix = matrixPlanOf(plan);
   runtime::RuleInterface rule;
@@ -275,7 +273,7 @@ FailureOr<runtime::RuleInterface> updraft::describeRule(PlanOp plan, StringRef n
   rule.compute = dtypeOf(plan.getCompute());
   rule.numerics = numerics.str();
   rule.gpu = gpu.str();
-  rule.statics = imported.statics;
+  rule.statics = facts.statics;
   for (auto hyper : plan.getBody().getOps<HyperOp>())
     rule.hypers.push_back({hyper.getName().str(), hyper.getDefaultValue().convertToDouble()});
   for (auto stream : plan.getBody().getOps<StreamOp>())
@@ -285,10 +283,10 @@ FailureOr<runtime::RuleInterface> updraft::describeRule(PlanOp plan, StringRef n
       rule.grad = dtypeOf(stream.getType().getStorage());
   addStates(plan, matrix, rule);
   rule.dependsOn = dependsOn(plan, rule);
-  addRequirements(plan, imported, rule);
-  const TensorClass first = plan.getMatrix()                            ? TensorClass::Matrix
-                            : matrix || imported.tensors == UPD_VECTORS ? TensorClass::Vector
-                                                                        : TensorClass::Any;
+  addRequirements(plan, facts, rule);
+  const TensorClass first = plan.getMatrix()                         ? TensorClass::Matrix
+                            : matrix || facts.tensors == UPD_VECTORS ? TensorClass::Vector
+                                                                     : TensorClass::Any;
   auto addForms = [&](PlanOp firstForm) -> LogicalResult {
     for (PlanOp each : formsWith(firstForm)) {
       FailureOr<PlanInterface> numbers = PlanInterface::of(each);

@@ -13,8 +13,7 @@ namespace updraft {
 /// for vectors if there are two. `gpu` is the target, or empty for a CPU. Reports operations that
 /// the kernel interface can't represent.
 mlir::FailureOr<runtime::RuleInterface> describeRule(PlanOp plan, llvm::StringRef numerics,
-                                                     llvm::StringRef gpu,
-                                                     const ImportedRule &imported);
+                                                     llvm::StringRef gpu, const RuleFacts &facts);
 
 } // namespace updraft
 

@@ -331,12 +331,10 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
   if (!resolved)
     return std::nullopt;
   size_t before = diagnostics.diagnostics().size();
-  ImportedRule imported{mlir::ModuleOp::create(builder, constants.location(resolved->rule->name)),
-                        {},
-                        {},
-                        UPD_ALL_TENSORS,
-                        resolved->rule->name.range,
-                        resolved->rule->file->source};
+  ImportedRule imported;
+  imported.module = mlir::ModuleOp::create(builder, constants.location(resolved->rule->name));
+  imported.name = resolved->rule->name.range;
+  imported.source = resolved->rule->file->source;
   auto importForm = [&](mlir::Block *place, bool isMatrix, MatrixShapes shapes) {
     RuleImporter importer(context, *resolved, request.numerics, isMatrix, shapes, diagnostics);
     imported.derived = importer.importInto(place, request.numerics);

@@ -26,7 +26,7 @@ constexpr int formatVersion = 1;
 struct Observations {
   Recording recording;
   PlanRegions regions;
-  std::optional<ImportedRule> rule; ///< without its module
+  std::optional<RuleFacts> rule;
   std::string name;
   Array hypers, plans;
   Object numerics, behaviour;
@@ -59,12 +59,7 @@ llvm::Error observe(const Compiler::Recorded &recorded, const CompileRequest &re
                     Observations &seen) {
   if (recorded.stage == Stage::Updraft) {
     auto forms = formsIn<RuleOp>(recorded.module);
-    seen.rule = ImportedRule{{},
-                             recorded.rule.statics,
-                             recorded.rule.derived,
-                             recorded.rule.tensors,
-                             recorded.rule.name,
-                             recorded.rule.source};
+    seen.rule = recorded.rule;
     seen.name = forms.front().getSymName().str();
     for (auto hyper : forms.front().getBody().getOps<HyperOp>())
       seen.hypers.push_back(

@@ -40,8 +40,8 @@ static unsigned lineCount(const SourceFile &file) {
 }
 
 Sources::Sources(const Program &program, const CompileRequest &request, const Recording &recording,
-                 const PlanRegions &regions, const ImportedRule &imported)
-    : recording(recording), regions(regions), imported(imported) {
+                 const PlanRegions &regions, const RuleFacts &facts)
+    : recording(recording), regions(regions), facts(facts) {
   for (const RecordedText &text : recording.texts) {
     std::set<SourceLine> &lines = linesOfText.emplace_back();
     for (uint32_t place : text.places)
@@ -149,7 +149,7 @@ std::string Sources::reasonWithoutOperations(const Source &source, unsigned line
   case OwnerKind::Function:
     return "the head of a function: its body has the operations";
   case OwnerKind::Static:
-    for (const auto &[name, value] : imported.statics)
+    for (const auto &[name, value] : facts.statics)
       if (name == owner->name)
         return "a static argument: `" + value + "` is settled before the first stage";
     return "a static argument, which is settled before the first stage";

@@ -28,7 +28,7 @@ class Sources {
 public:
   /// `request` is the text of a chain that was requested in place of a rule's name.
   Sources(const Program &program, const CompileRequest &request, const Recording &recording,
-          const PlanRegions &regions, const ImportedRule &imported);
+          const PlanRegions &regions, const RuleFacts &facts);
 
   /// The members `sources`, `places` and `lines` of a report.
   void writeTo(llvm::json::Object &report) const;
@@ -52,7 +52,7 @@ private:
 
   const Recording &recording;
   const PlanRegions &regions;
-  const ImportedRule &imported;
+  const RuleFacts &facts;
   std::shared_ptr<const SourceFile> chain; ///< null unless a chain was requested
   std::vector<Source> sources;
   std::map<const SourceFile *, size_t> indices;

@@ -175,6 +175,12 @@ void CpuOptimizer::buildPlan(const std::vector<int64_t> &besideSizes, bool isPro
   }
 }
 
+/// Takes the address of a gradient that may have moved.
+void CpuOptimizer::setGrad(size_t param) {
+  PlanRun &run = plan->runs()[planOf(param, plan->isProbed())];
+  run.setStream(plan->positionOf(param), StreamIndex::Grad, gradOf(param));
+}
+
 /// Makes `plan` that of the next step. `isSame`: the step has the parameters of the last one.
 /// Probed and other steps have a plan each, which stays while the parameters do, because building
 /// one takes longer than many a step. Each kind has its object, whose memory it uses again.
@@ -195,8 +201,7 @@ void CpuOptimizer::choosePlan(bool isSame, bool isProbed, const std::vector<int6
     plan->advance(*otherBehind);
     for (size_t i = 0; i < params.size(); ++i)
       if (plan->contains(i))
-        plan->runs()[planOf(i, isProbed)].setStream(plan->positionOf(i), StreamIndex::Grad,
-                                                    gradOf(i));
+        setGrad(i);
   } else {
     buildPlan(besideSizes, isProbed);
   }
@@ -223,7 +228,7 @@ Status CpuOptimizer::preparePlan(const StepGradients &gradients,
     if (Status status = createStates(); !status.ok())
       return status;
   for (uint32_t i : movedGrads())
-    plan->runs()[planOf(i, isProbed)].setStream(plan->positionOf(i), StreamIndex::Grad, gradOf(i));
+    setGrad(i);
   acceptGradients();
   return {};
 }

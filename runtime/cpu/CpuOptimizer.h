@@ -46,6 +46,7 @@ private:
   const GroupHypers &stepHypers() const { return hyperSources.empty() ? hypers : hypersRead; }
   Status preparePlan(const StepGradients &gradients, const std::vector<int64_t> &besideSizes);
   void buildPlan(const std::vector<int64_t> &besideSizes, bool isProbed);
+  void setGrad(size_t param);
   void choosePlan(bool isSame, bool isProbed, const std::vector<int64_t> &besideSizes);
   void recordProbes() const;
   void countPlanStep();

@@ -96,8 +96,8 @@ public:
   /// Stores one scalar state of a row.
   void commitScalar(uint32_t row, size_t scalar) const;
 
-  /// Advances the rows by some steps, of which none skipped a row. Returns false
-  /// if rows that differed may be equal now.
+  /// Advances the rows by some steps, of which none skipped a row. Returns false if rows that
+  /// differed may be equal now.
   bool advance(int64_t count);
 
 private:

@@ -2,6 +2,8 @@
 
 #include "ProbeTable.h"
 
+#include "updraft/Optimizer.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,18 +48,14 @@ Status ProbeTable::add(const RuleInterface &rule, const upd_optimizer *optimizer
       lines += "," + columnOf(rule, i);
     lines += "\n";
   }
-  std::vector<upd_probe_row> rows(names.size());
-  std::vector<double> values(names.size() * probes);
-  for (size_t count = 1; count != 0;) {
-    if (const upd_status status = upd_optimizer_read_probes(
-            optimizer, &cursor, rows.data(), values.data(), rows.size(), &count, nullptr))
-      return Status(status, upd_last_error());
-    for (size_t i = 0; i < count; ++i) {
-      lines += fmt::format("{},{}", rows[i].step, field(*names[rows[i].param]));
-      for (size_t j = 0; j < probes; ++j)
-        lines += fmt::format(",{}", values[i * probes + j]);
-      lines += "\n";
-    }
+  const Result<ProbeRows> read = ProbeRows::read(optimizer, cursor);
+  if (!read)
+    return Status(read.error().code, read.error().message);
+  for (size_t i = 0; i < read->rows.size(); ++i) {
+    lines += fmt::format("{},{}", read->rows[i].step, field(*names[read->rows[i].param]));
+    for (size_t j = 0; j < probes; ++j)
+      lines += fmt::format(",{}", read->values[i * probes + j]);
+    lines += "\n";
   }
   return {};
 }

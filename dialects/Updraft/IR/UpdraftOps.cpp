@@ -15,7 +15,10 @@ using namespace updraft;
 
 bool PlanOp::multiplies() { return !getBody().getOps<MultiplyOp>().empty(); }
 
-bool PlanOp::hasWholeMatrices() { return multiplies() || !getBody().getOps<CallOp>().empty(); }
+bool PlanOp::hasWholeMatrices() {
+  return llvm::any_of(getBody().front(),
+                      [](Operation &operation) { return isOfWholeMatrices(&operation); });
+}
 
 bool PlanOp::isProbed() { return !getBody().getOps<ProbeOp>().empty(); }
 

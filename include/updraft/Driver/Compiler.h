@@ -49,7 +49,7 @@ public:
   struct Recorded {
     Stage stage; ///< Updraft or Schedule
     mlir::ModuleOp module;
-    const ImportedRule &rule;
+    const RuleFacts &rule;
     llvm::function_ref<uint32_t(mlir::Location)> placeOf; ///< an index into Recording::places
   };
   /// Takes `program`, which is `parse(request)`, through all stages up to assembly or PTX, and adds

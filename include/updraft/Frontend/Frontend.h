@@ -55,9 +55,8 @@ struct DerivedFlag {
   std::string message;
 };
 
-struct ImportedRule {
-  /// Holds one `updraft.rule`, or one `updraft.variants` of two.
-  mlir::OwningOpRef<mlir::ModuleOp> module;
+/// The facts about an imported rule, besides its code.
+struct RuleFacts {
   /// Every static flag with its value, in order of declaration; strings without quotes.
   std::vector<std::pair<std::string, std::string>> statics;
   /// In order of declaration.
@@ -68,6 +67,11 @@ struct ImportedRule {
   SourceRange name;
   /// Keeps the text of `name`, which the program doesn't have if the request has a chain.
   std::shared_ptr<const SourceFile> source;
+};
+
+struct ImportedRule : RuleFacts {
+  /// Holds one `updraft.rule`, or one `updraft.variants` of two.
+  mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
 /// Imports one rule. Loads the dialects that it needs into the context.
