@@ -19,6 +19,8 @@ using namespace mlir;
 namespace updraft {
 
 constexpr int64_t groupLanes = 8;
+/// Rows and leaves of so many elements are common.
+constexpr int64_t fewLanes = 32;
 
 static Value constantI64(OpBuilder &builder, Location loc, int64_t value) {
   return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
@@ -63,18 +65,10 @@ void accumulate(OpBuilder &builder, Location loc, ReductionKind kind, Value valu
   WriteOp::create(builder, loc, after, elements, indices, mask);
 }
 
-Value liveLaneGroups(OpBuilder &builder, Location loc, Value length, unsigned vectorLanes) {
-  auto constant = [&](int64_t value) { return constantI64(builder, loc, value); };
-  int64_t least = std::max<int64_t>(vectorLanes / groupLanes, 1);
-  Value rounded = arith::AddIOp::create(builder, loc, length, constant(groupLanes - 1));
-  Value needed = arith::DivUIOp::create(builder, loc, rounded, constant(groupLanes));
-  Value atLeast = arith::MaxUIOp::create(builder, loc, needed, constant(least));
-  Value count = arith::MinUIOp::create(builder, loc, atLeast, constant(UPD_LANES / groupLanes));
-  // Rounds up to a power of two.
-  Value last = arith::SubIOp::create(builder, loc, count, constant(1));
-  Value zeros = math::CountLeadingZerosOp::create(builder, loc, last);
-  Value bits = arith::SubIOp::create(builder, loc, constant(64), zeros);
-  return arith::ShLIOp::create(builder, loc, constant(1), bits);
+Value usesFewLanes(OpBuilder &builder, Location loc, Value length, unsigned vectorLanes) {
+  const int64_t most = vectorLanes <= fewLanes ? fewLanes : 0;
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, length,
+                               constantI64(builder, loc, most));
 }
 
 namespace {
@@ -91,7 +85,7 @@ public:
 
   /// reset(lanes): sets all lanes to the identity.
   func::FuncOp reset() {
-    return find("updraft.reset.", 1, {}, [&](func::FuncOp function) {
+    return find("updraft.reset.", {}, {}, [&](func::FuncOp function) {
       lanes = function.getArgument(0);
       Value one = constantI64(builder, loc, 1);
       auto loop = scf::ForOp::create(builder, loc, constantI64(builder, loc, 0),
@@ -102,24 +96,27 @@ public:
     });
   }
 
-  /// take(lanes, groups): returns the total of `groups` groups and resets them to the identity.
+  /// take(lanes, few): returns the total of all lanes and resets them to the identity. With `few`,
+  /// only the first lanes are in use.
   func::FuncOp take() {
-    return find("updraft.take.", 2, builder.getF64Type(), [&](func::FuncOp function) {
-      lanes = function.getArgument(0);
-      halve(function.getArgument(1));
-      ElementPlace first = placeOf(constantI64(builder, loc, 0));
-      Value total = totalOf(readGroup(first));
-      resetGroup(first);
-      func::ReturnOp::create(builder, loc, total);
-    });
+    return find("updraft.take.", builder.getI1Type(), builder.getF64Type(),
+                [&](func::FuncOp function) {
+                  lanes = function.getArgument(0);
+                  auto choice = scf::IfOp::create(builder, loc, builder.getF64Type(),
+                                                  function.getArgument(1), /*withElseRegion=*/true);
+                  func::ReturnOp::create(builder, loc, choice.getResult(0));
+                  takeFirst(fewLanes / groupLanes, choice.thenBlock());
+                  takeFirst(UPD_LANES / groupLanes, choice.elseBlock());
+                });
   }
 
 private:
-  /// Returns the function with that name. Creates it if needed, with a body from `fill`.
-  func::FuncOp find(StringRef prefix, unsigned arguments, TypeRange results,
+  /// Returns the function with that name, of the lanes and arguments of the types `more`. Creates
+  /// it if needed, with a body from `fill`.
+  func::FuncOp find(StringRef prefix, TypeRange more, TypeRange results,
                     function_ref<void(func::FuncOp)> fill) {
-    SmallVector<Type> inputs(arguments, builder.getI64Type());
-    inputs[0] = ElementsType::get(builder.getF64Type());
+    SmallVector<Type> inputs = {ElementsType::get(builder.getF64Type())};
+    llvm::append_range(inputs, more);
     FunctionType functionType = builder.getFunctionType(inputs, results);
     // An unrelated function of the module may have the name.
     std::string name = (prefix + stringifyReductionKind(kind)).str();
@@ -155,22 +152,20 @@ private:
                     place.indices);
   }
 
-  // From the last group to the second, adds each group to the one whose number lacks the highest
-  // bit. This adds the upper half to the lower half, then does the same within the lower half.
-  void halve(Value groups) {
-    OpBuilder::InsertionGuard guard(builder);
-    Value one = constantI64(builder, loc, 1);
-    Value signBit = constantI64(builder, loc, std::numeric_limits<int64_t>::min());
-    auto loop = scf::ForOp::create(builder, loc, one, groups, one);
-    builder.setInsertionPointToStart(loop.getBody());
-    Value from = arith::SubIOp::create(builder, loc, groups, loop.getInductionVar());
-    Value zeros = math::CountLeadingZerosOp::create(builder, loc, from);
-    Value highest = arith::ShRUIOp::create(builder, loc, signBit, zeros);
-    Value to = arith::XOrIOp::create(builder, loc, from, highest);
-    ElementPlace upper = placeOf(from);
-    Value values = readGroup(upper);
-    resetGroup(upper);
-    accumulate(builder, loc, kind, values, placeOf(to));
+  // Adds the upper half of the first groups to the lower half, then does the same within the lower
+  // half.
+  void takeFirst(int64_t count, Block *block) {
+    builder.setInsertionPointToStart(block);
+    SmallVector<Value> sums;
+    for (int64_t group = 0; group < count; ++group) {
+      ElementPlace place = placeOf(constantI64(builder, loc, group));
+      sums.push_back(readGroup(place));
+      resetGroup(place);
+    }
+    for (int64_t half = count / 2; half >= 1; half /= 2)
+      for (int64_t group = 0; group < half; ++group)
+        sums[group] = combineReduced(builder, loc, kind, sums[group], sums[group + half]);
+    scf::YieldOp::create(builder, loc, totalOf(sums.front()));
   }
 
   // The same within one group.
@@ -210,15 +205,15 @@ static Value countedBy(OpBuilder &builder, Location loc, Value values) {
   if (auto extended = values.getDefiningOp<arith::ExtFOp>())
     values = extended.getIn();
   auto choice = values.getDefiningOp<arith::SelectOp>();
-  if (!choice || !isa<VectorType>(choice.getCondition().getType()))
+  if (!choice ||
+      isa<VectorType>(choice.getCondition().getType()) != isa<VectorType>(values.getType()))
     return {};
   Value condition = choice.getCondition(), yes = choice.getTrueValue(), no = choice.getFalseValue();
   if (matchPattern(yes, m_OneFloat()) && matchPattern(no, m_AnyZeroFloat()))
     return condition;
   if (!matchPattern(yes, m_AnyZeroFloat()) || !matchPattern(no, m_OneFloat()))
     return {};
-  Value holds = arith::ConstantOp::create(
-      builder, loc, DenseElementsAttr::get(cast<ShapedType>(condition.getType()), true));
+  Value holds = arith::ConstantOp::create(builder, loc, builder.getOneAttr(condition.getType()));
   return arith::XOrIOp::create(builder, loc, condition, holds);
 }
 
@@ -234,14 +229,16 @@ static Value countTrue(OpBuilder &builder, Location loc, Value vector) {
   return arith::SIToFPOp::create(builder, loc, single(builder.getF64Type()), count);
 }
 
-void LaneAccumulator::add(OpBuilder &builder, Location loc, Value lane, Value values,
-                          Value mask) const {
+void LaneAccumulator::add(OpBuilder &builder, Location loc, Value lane, Value values, Value mask) {
   // A sum of counts is exact in any order, so one lane has it.
-  if (Value counted = kind == ReductionKind::sum ? countedBy(builder, loc, values) : Value()) {
+  Value counted = kind == ReductionKind::sum ? countedBy(builder, loc, values) : Value();
+  isCount = isCount && counted;
+  if (counted) {
     if (mask)
       counted = arith::AndIOp::create(builder, loc, counted, mask);
-    Value count = countTrue(builder, loc, counted);
-    return accumulate(builder, loc, kind, count, {lanes, {constantI64(builder, loc, 0)}});
+    if (isa<VectorType>(counted.getType()))
+      values = countTrue(builder, loc, counted);
+    return accumulate(builder, loc, kind, values, {lanes, {constantI64(builder, loc, 0)}});
   }
   // A sum is never -0, so the identity doesn't change a lane. Storing all lanes is cheaper than
   // storing some, and later loads of the stored lanes don't stall.
@@ -251,9 +248,11 @@ void LaneAccumulator::add(OpBuilder &builder, Location loc, Value lane, Value va
   accumulate(builder, loc, kind, values, {lanes, {lane}});
 }
 
-Value LaneAccumulator::take(OpBuilder &builder, Location loc, Value groups) const {
+Value LaneAccumulator::take(OpBuilder &builder, Location loc, Value few) const {
+  if (isCount)
+    few = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
   func::FuncOp callee = takeFunction;
-  return func::CallOp::create(builder, loc, callee, ValueRange{lanes, groups}).getResult(0);
+  return func::CallOp::create(builder, loc, callee, ValueRange{lanes, few}).getResult(0);
 }
 
 } // namespace updraft

@@ -27,11 +27,10 @@ mlir::Value combineReduced(mlir::OpBuilder &builder, mlir::Location loc, Reducti
 void accumulate(mlir::OpBuilder &builder, mlir::Location loc, ReductionKind kind,
                 mlir::Value values, const ElementPlace &place, mlir::Value mask = {});
 
-/// Returns the number of lanes that a sequence of `length` values uses when it starts at lane 0, in
-/// groups of eight. This is a power of two of groups, with room for a vector of `vectorLanes`
-/// values. The other lanes would hold the identity, and don't affect the result.
-mlir::Value liveLaneGroups(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value length,
-                           unsigned vectorLanes);
+/// Whether a sequence of `length` values uses only the first few lanes if it starts at lane 0, in
+/// vectors of `vectorLanes` values.
+mlir::Value usesFewLanes(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value length,
+                         unsigned vectorLanes);
 
 /// The lanes of one reduction, on the stack; initially empty.
 class LaneAccumulator {
@@ -43,14 +42,16 @@ public:
   /// Combines `values` into the lanes from `lane` on. The values must not cross a multiple of
   /// UPD_LANES.
   void add(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lane, mlir::Value values,
-           mlir::Value mask) const;
+           mlir::Value mask);
 
-  /// Returns the total of all lanes and empties them. `groups` is from `liveLaneGroups`.
-  mlir::Value take(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value groups) const;
+  /// Returns the total of all lanes and empties them, after the code that adds to them. `few` is
+  /// from `usesFewLanes`.
+  mlir::Value take(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value few) const;
 
 private:
   ReductionKind kind;
   mlir::Value lanes;
+  bool isCount = true; ///< only counts of elements are added, to the first lane
   mlir::func::FuncOp takeFunction;
 };
 

@@ -120,7 +120,7 @@ private:
   llvm::DenseMap<mlir::Value, BlockAccess> blocks; ///< by stream
   /// By reduction; empty for reductions without lanes.
   llvm::SmallVector<std::optional<LaneAccumulator>> lanes;
-  mlir::Value laneGroups; ///< the lane groups that the current leaf or row uses
+  mlir::Value fewLanes; ///< whether the current leaf or row uses only the first few lanes
 };
 
 } // namespace updraft

@@ -64,8 +64,8 @@ Value SweepBuilder::leafLoop(Value begin, Value end, Value partials) {
   leaf.setLoc(named(loc, "leaf"));
   Value full = arith::AddIOp::create(builder, loc, leaf, leafSize);
   Value leafEnd = arith::MinSIOp::create(builder, named(loc, "leaf_end"), full, end);
-  laneGroups =
-      liveLaneGroups(builder, loc, arith::SubIOp::create(builder, loc, leafEnd, leaf), vectorLanes);
+  fewLanes =
+      usesFewLanes(builder, loc, arith::SubIOp::create(builder, loc, leafEnd, leaf), vectorLanes);
   rangeLoop(leaf, leafEnd);
   scf::YieldOp::create(builder, loc, storePartials(loop.getRegionIterArg(0)));
   return loop.getResult(0);
@@ -74,7 +74,7 @@ Value SweepBuilder::leafLoop(Value begin, Value end, Value partials) {
 Value SweepBuilder::blockLoop(Value begin, Value end, Value partials) {
   OpBuilder::InsertionGuard guard(builder);
   if (llvm::any_of(reductions, [](const ReductionAccess &access) { return access.hasLanes(); }))
-    laneGroups = liveLaneGroups(builder, loc, columns, vectorLanes);
+    fewLanes = usesFewLanes(builder, loc, columns, vectorLanes);
   auto loop = scf::ForOp::create(builder, loc, begin, end, constantI64(1),
                                  partials ? ValueRange(partials) : ValueRange());
   builder.setInsertionPointToStart(loop.getBody());
@@ -97,7 +97,7 @@ Value SweepBuilder::blockLoop(Value begin, Value end, Value partials) {
 void SweepBuilder::batchLoop(Value begin, Value end) {
   OpBuilder::InsertionGuard guard(builder);
   Value count = sweep.getOver() == Extent::row ? rows : columns;
-  laneGroups = liveLaneGroups(builder, loc, count, vectorLanes);
+  fewLanes = usesFewLanes(builder, loc, count, vectorLanes);
   auto loop = scf::ForOp::create(builder, loc, begin, end, constantI64(1));
   builder.setInsertionPointToStart(loop.getBody());
   Value batch = loop.getInductionVar();
@@ -150,7 +150,7 @@ void SweepBuilder::resetColumnSums(Value start) {
 void SweepBuilder::storeTotals(Value index) {
   for (auto [access, sums] : llvm::zip_equal(reductions, lanes))
     if (sums && access.stream)
-      WriteOp::create(builder, loc, sums->take(builder, loc, laneGroups), access.stream->elements,
+      WriteOp::create(builder, loc, sums->take(builder, loc, fewLanes), access.stream->elements,
                       index);
 }
 
@@ -160,7 +160,7 @@ Value SweepBuilder::storePartials(Value partials) {
   int32_t index = 0;
   for (auto [access, sums] : llvm::zip_equal(reductions, lanes))
     if (access.isPartial())
-      storeElements(builder, loc, sums->take(builder, loc, laneGroups),
+      storeElements(builder, loc, sums->take(builder, loc, fewLanes),
                     elementPointer(builder, loc, f64, partials, index++));
   return elementPointer(builder, loc, f64, partials, index);
 }

@@ -432,9 +432,9 @@ def largest_gradient(grad: Operand) -> Value:
     return _call("largest_gradient", grad)
 
 
-def parameter_norm(new_param: Operand) -> Value:
-    """The Euclidean norm of the new parameter."""
-    return _call("parameter_norm", new_param)
+def parameter_norm(param: Operand) -> Value:
+    """The Euclidean norm of the parameter before the step."""
+    return _call("parameter_norm", param)
 
 
 def largest_parameter(new_param: Operand) -> Value:

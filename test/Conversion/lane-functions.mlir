@@ -1,7 +1,7 @@
 // A function in the module with the same name as one of ours isn't used instead.
 // RUN: updraft-opt %s --convert-updraft-plan-to-loops="vector-bits=256" | FileCheck %s
 
-// CHECK:       func.func private @updraft.take.sum_(%{{.*}}: !updraft.elements<f64>, %{{.*}}: i64) -> f64
+// CHECK:       func.func private @updraft.take.sum_(%{{.*}}: !updraft.elements<f64>, %{{.*}}: i1) -> f64
 // CHECK:       func.func private @updraft.take.sum(!llvm.ptr, i64)
 func.func private @updraft.take.sum(!llvm.ptr, i64)
 

@@ -45,15 +45,14 @@ updraft.plan @R compute f32 matrix {
 // CHECK:         %[[COLUMNS:.*]] = llvm.load %{{.*}} -> i64
 // CHECK:         %[[BEGIN:.*]] = llvm.load %{{.*}} -> i64
 // CHECK:         %[[END:.*]] = llvm.load %{{.*}} -> i64
-// CHECK:         arith.addi %[[ROWS]],
-// CHECK:         %[[GROUPS:.*]] = arith.shli
+// CHECK:         %[[FEW:.*]] = arith.cmpi ule, %[[ROWS]],
 // CHECK:         scf.for %[[BATCH:.*]] = %[[BEGIN]] to %[[END]]
 // CHECK:           %[[FIRST:.*]] = arith.muli %[[BATCH]], %[[ROWS]] : i64
 // CHECK:           scf.for %[[I:.*]] =
 // CHECK:             updraft.read %[[R]][%[[FIRST]], %[[I]]] : !updraft.elements<f32>, i64, i64 -> vector<8xf32>
 // CHECK:             arith.andi %[[I]],
 // CHECK:             arith.maximumf %{{.*}} : vector<8xf64>
-// CHECK:           %[[TOTAL:.*]] = func.call @updraft.take.max(%[[LANES]], %[[GROUPS]])
+// CHECK:           %[[TOTAL:.*]] = func.call @updraft.take.max(%[[LANES]], %[[FEW]])
 // CHECK:           updraft.write %[[TOTAL]], %[[B]][%[[BATCH]]] : f64, !updraft.elements<f64>, i64
 
 // A batch's value is loaded once.

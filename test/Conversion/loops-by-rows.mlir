@@ -56,7 +56,7 @@ updraft.plan @R compute f32 matrix {
 // CHECK:         %[[COLUMNS_AT:.*]] = llvm.getelementptr inbounds %[[SITE]][4]
 // CHECK:         %[[COLUMNS:.*]] = llvm.load %[[COLUMNS_AT]]
 //
-// CHECK:         %[[GROUPS:.*]] = arith.shli
+// CHECK:         %[[FEW:.*]] = arith.cmpi ule, %[[COLUMNS]],
 // CHECK:         scf.for %[[BLOCK:.*]] = %{{.*}} iter_args
 // CHECK:           %[[BLOCK_ROWS:.*]] = arith.constant 64 : i64
 // CHECK:           %[[ROUNDED:.*]] = arith.addi %[[ROWS]], %{{.*}} : i64
@@ -80,9 +80,9 @@ updraft.plan @R compute f32 matrix {
 //
 // Elements after the last columns belong to the next block.
 // CHECK:             updraft.write %{{.*}}, %[[COLUMN_SUMS]][%[[SUMS_START]], %{{.*}}] mask %{{.*}} : vector<8xf64>, !updraft.elements<f64>, i64, i64, vector<8xi1>
-// CHECK:             %[[TOTAL:.*]] = func.call @updraft.take.sum(%[[ROW_LANES]], %[[GROUPS]])
+// CHECK:             %[[TOTAL:.*]] = func.call @updraft.take.sum(%[[ROW_LANES]], %[[FEW]])
 // CHECK:             updraft.write %[[TOTAL]], %[[ROW_SUMS]][%[[ROW]]] : f64, !updraft.elements<f64>, i64
-// CHECK:           func.call @updraft.take.sum(%[[LANES]], %[[GROUPS]])
+// CHECK:           func.call @updraft.take.sum(%[[LANES]], %[[FEW]])
 
 // A sweep over rows has no matrix: it is a flat loop over other streams.
 // CHECK-LABEL: func.func @R_sweep1(

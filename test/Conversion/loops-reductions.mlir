@@ -33,33 +33,32 @@ updraft.plan @R compute f32 {
 // CHECK:           %[[EMPTY:.*]] = arith.constant dense<0xFFF0000000000000> : vector<8xf64>
 // CHECK:           updraft.write %[[EMPTY]], %[[LANES]][%[[LANE]]] : vector<8xf64>, !updraft.elements<f64>, i64
 
-// From the last group of eight lanes to the second, each is combined with the group without the
-// highest bit of its number, and then cleared.
+// The total of all lanes, or of the first few: the upper half is added to the lower half, first of
+// whole groups of eight lanes.
 // CHECK-LABEL: func.func private @updraft.take.max(
 // CHECK:         arith.maximumf {{.*}} : vector<8xf64>
 // CHECK-LABEL: func.func private @updraft.take.sum(
-// CHECK-SAME:      %[[LANES:[a-z0-9_]+]]: !updraft.elements<f64>, %[[GROUPS:[a-z0-9_]+]]: i64) -> f64 attributes {llvm.linkage = #llvm.linkage<internal>, updraft.lanes} {
-// CHECK:         scf.for %[[N:.*]] = %{{.*}} to %[[GROUPS]] step
-// CHECK:           %[[FROM:.*]] = arith.subi %[[GROUPS]], %[[N]] : i64
-// CHECK:           %[[ZEROS:.*]] = math.ctlz %[[FROM]] : i64
-// CHECK:           %[[HIGHEST:.*]] = arith.shrui %{{.*}}, %[[ZEROS]] : i64
-// CHECK:           %[[TO:.*]] = arith.xori %[[FROM]], %[[HIGHEST]] : i64
-// CHECK:           %[[UPPER_LANE:.*]] = arith.muli %[[FROM]]
-// CHECK:           %[[UPPER:.*]] = updraft.read %[[LANES]][%[[UPPER_LANE]]] : !updraft.elements<f64>, i64 -> vector<8xf64>
-// CHECK:           %[[EMPTY:.*]] = arith.constant dense<0.000000e+00> : vector<8xf64>
-// CHECK:           updraft.write %[[EMPTY]], %[[LANES]][%[[UPPER_LANE]]] : vector<8xf64>, !updraft.elements<f64>, i64
-// CHECK:           %[[LOWER_LANE:.*]] = arith.muli %[[TO]]
-// CHECK:           %[[LOWER:.*]] = updraft.read %[[LANES]][%[[LOWER_LANE]]] : !updraft.elements<f64>, i64 -> vector<8xf64>
-// CHECK:           %[[BOTH:.*]] = arith.addf %[[LOWER]], %[[UPPER]] : vector<8xf64>
-// CHECK:           updraft.write %[[BOTH]], %[[LANES]][%[[LOWER_LANE]]] : vector<8xf64>, !updraft.elements<f64>, i64
-// CHECK:         arith.addf {{.*}} : vector<4xf64>
-// CHECK:         %[[LAST:.*]] = arith.addf {{.*}} : vector<2xf64>
-// CHECK:         %[[FIRST:.*]] = vector.shuffle %[[LAST]], %[[LAST]] [0]
-// CHECK:         %[[SECOND:.*]] = vector.shuffle %[[LAST]], %[[LAST]] [1]
-// CHECK:         %[[TOTAL:.*]] = arith.addf %[[FIRST]], %[[SECOND]] : vector<1xf64>
-// CHECK:         %[[VALUE:.*]] = vector.extract %[[TOTAL]][0]
-// CHECK:         updraft.write %{{.*}}, %[[LANES]][%{{.*}}] : vector<8xf64>, !updraft.elements<f64>, i64
-// CHECK:         return %[[VALUE]] : f64
+// CHECK-SAME:      %[[LANES:[a-z0-9_]+]]: !updraft.elements<f64>, %[[FEW:[a-z0-9_]+]]: i1) -> f64 attributes {llvm.linkage = #llvm.linkage<internal>, updraft.lanes} {
+// CHECK:         %[[RESULT:.*]] = scf.if %[[FEW]] -> (f64) {
+// CHECK:           %[[GROUP0:.*]] = updraft.read %[[LANES]][%{{.*}}] : !updraft.elements<f64>, i64 -> vector<8xf64>
+// CHECK:           updraft.write %{{.*}}, %[[LANES]][%{{.*}}] : vector<8xf64>, !updraft.elements<f64>, i64
+// CHECK:           %[[GROUP1:.*]] = updraft.read
+// CHECK:           %[[GROUP2:.*]] = updraft.read
+// CHECK:           %[[GROUP3:.*]] = updraft.read
+// CHECK:           %[[EVEN:.*]] = arith.addf %[[GROUP0]], %[[GROUP2]] : vector<8xf64>
+// CHECK:           %[[ODD:.*]] = arith.addf %[[GROUP1]], %[[GROUP3]] : vector<8xf64>
+// CHECK:           %[[GROUP:.*]] = arith.addf %[[EVEN]], %[[ODD]] : vector<8xf64>
+// CHECK:           %[[LOW:.*]] = vector.shuffle %[[GROUP]], %[[GROUP]] [0, 1, 2, 3]
+// CHECK:           %[[HIGH:.*]] = vector.shuffle %[[GROUP]], %[[GROUP]] [4, 5, 6, 7]
+// CHECK:           arith.addf %[[LOW]], %[[HIGH]] : vector<4xf64>
+// CHECK:           arith.addf {{.*}} : vector<2xf64>
+// CHECK:           %[[TOTAL:.*]] = arith.addf {{.*}} : vector<1xf64>
+// CHECK:           %[[VALUE:.*]] = vector.extract %[[TOTAL]][0]
+// CHECK:           scf.yield %[[VALUE]] : f64
+// CHECK:         } else {
+// CHECK-COUNT-16:  updraft.read %[[LANES]]
+// CHECK-COUNT-15:  arith.addf {{.*}} : vector<8xf64>
+// CHECK:         return %[[RESULT]] : f64
 
 // CHECK-LABEL: func.func @R_sweep0(
 // CHECK-SAME:      %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: !llvm.ptr, %{{[a-z0-9_]+}}: i64,
@@ -74,10 +73,10 @@ updraft.plan @R compute f32 {
 // CHECK:           %[[FULL:.*]] = arith.addi %[[LEAF]], %[[LEAF_SIZE]] : i64
 // CHECK:           %[[LEAF_END:.*]] = arith.minsi %[[FULL]], %[[END]] : i64
 //
-// A short leaf has values for a few groups of lanes only.
+// A short leaf has values for a few lanes only.
 // CHECK:           %[[LENGTH:.*]] = arith.subi %[[LEAF_END]], %[[LEAF]] : i64
-// CHECK:           math.ctlz
-// CHECK:           %[[GROUPS:.*]] = arith.shli
+// CHECK:           %[[MOST:.*]] = arith.constant 32 : i64
+// CHECK:           %[[FEW:.*]] = arith.cmpi ule, %[[LENGTH]], %[[MOST]] : i64
 //
 // Leaves start at multiples of 128.
 // CHECK:           scf.for %[[I:.*]] = %[[LEAF]] to %{{.*}} step
@@ -106,10 +105,10 @@ updraft.plan @R compute f32 {
 // SCALAR:            %[[SUM_J:.*]] = updraft.read %[[SUMS]][%[[LANE_J]]] : !updraft.elements<f64>, i64 -> f64
 // SCALAR:            arith.addf %[[SUM_J]], {{.*}} : f64
 //
-// CHECK:           %[[SUM_OF_LEAF:.*]] = func.call @updraft.take.sum(%[[SUMS]], %[[GROUPS]]) : (!updraft.elements<f64>, i64) -> f64
+// CHECK:           %[[SUM_OF_LEAF:.*]] = func.call @updraft.take.sum(%[[SUMS]], %[[FEW]]) : (!updraft.elements<f64>, i1) -> f64
 // CHECK:           %[[SLOT0:.*]] = llvm.getelementptr inbounds %[[OF_LEAF]][0]
 // CHECK:           llvm.store %[[SUM_OF_LEAF]], %[[SLOT0]]
-// CHECK:           %[[MAXIMUM_OF_LEAF:.*]] = func.call @updraft.take.max(%[[MAXIMA]], %[[GROUPS]])
+// CHECK:           %[[MAXIMUM_OF_LEAF:.*]] = func.call @updraft.take.max(%[[MAXIMA]], %[[FEW]])
 // CHECK:           %[[SLOT1:.*]] = llvm.getelementptr inbounds %[[OF_LEAF]][1]
 // CHECK:           llvm.store %[[MAXIMUM_OF_LEAF]], %[[SLOT1]]
 // CHECK:           %[[AFTER:.*]] = llvm.getelementptr inbounds %[[OF_LEAF]][2]
