@@ -92,6 +92,22 @@ def test_parameters():
 
 
 @on_client
+def test_probes():
+    refuses(
+        ValueError,
+        (
+            "DistributedOptimizer takes no `probes`, because those of steps on workers can't be "
+            "read; an optimizer in the parameters' own process takes them, and `updraft-worker` "
+            "reports those that a rule declares"
+        ),
+        DistributedOptimizer,
+        updraft.optim.AdamW,
+        parameters("worker1", (3,)),
+        probes=["gradient_norm"],
+    )
+
+
+@on_client
 def test_options():
     rrefs = parameters("worker1", (3,))
     refuses(

@@ -67,6 +67,7 @@ def execution_of(
     Raises:
         TypeError: a class has no compiled rule and `options.strict` is set, or it isn't an
             optimizer.
+        ValueError: there are probes.
     """
     try:
         kind = compiled_kind(given)
@@ -85,6 +86,12 @@ def execution_of(
         return EagerExecution(chosen, groups, args, kwargs, is_functional)
     if isinstance(given, type) and isinstance(kind, type) and kind is not given:
         _log.info("%s is stepped by %s", _full_name(given), _full_name(kind))
+    if kwargs.get("probes"):
+        raise ValueError(
+            "DistributedOptimizer takes no `probes`, because those of steps on workers can't be "
+            "read; an optimizer in the parameters' own process takes them, and `updraft-worker` "
+            "reports those that a rule declares"
+        )
     return CompiledExecution(kind, groups, args, kwargs, options.concurrency == "checked")
 
 
