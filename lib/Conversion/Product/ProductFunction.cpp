@@ -33,7 +33,7 @@ public:
       code.loop(zero, code.larger(depth, code.constant(1)), depthStep, [&](Value k) {
         Value depthCount = code.smaller(depthStep, code.subtract(depth, k));
         pack(parts.packRhs, rhs, rhsColumn, column, rhsRow, k, columnCount, depthCount, packedRhs);
-        code.loop(firstRow(column), rows, rowStep, [&](Value row) {
+        code.loop(firstRow(column, tiles.rows), rows, rowStep, [&](Value row) {
           Value rowCount = code.smaller(rowStep, code.subtract(rows, row));
           pack(parts.packLhs, lhs, lhsRow, row, lhsColumn, k, rowCount, depthCount, packedLhs);
           tileLoops({row, rowCount, column, columnCount, depthCount, code.isLess(zero, k)});
@@ -87,10 +87,10 @@ private:
     return code.larger(rounded, code.constant(unit));
   }
 
-  /// Returns the first row that needs an element in `column` or after, rounded down to tiles.
-  Value firstRow(Value column) {
+  /// Returns the first row that needs an element in `column` or after, rounded down to `unit`.
+  Value firstRow(Value column, int64_t unit) {
     Value row = code.larger(code.subtract(column, below), code.constant(0));
-    return code.roundDown(row, tiles.rows);
+    return code.roundDown(row, unit);
   }
 
   void pack(func::FuncOp function, Value operand, Value distance, Value first, Value depthDistance,
@@ -103,29 +103,36 @@ private:
 
   void tileLoops(const Block &block) {
     code.loop(code.constant(0), block.columnCount, code.constant(tiles.columns), [&](Value column) {
-      Value needed = firstRow(code.add(block.column, column));
-      Value first = code.larger(code.subtract(needed, block.row), code.constant(0));
-      code.loop(first, block.rowCount, code.constant(tiles.rows),
-                [&](Value row) { tile(block, row, column); });
+      auto neededIn = [&](int64_t unit) {
+        Value needed = firstRow(code.add(block.column, column), unit);
+        return code.larger(code.subtract(needed, block.row), code.constant(0));
+      };
+      Value needed = neededIn(tiles.edgeRows);
+      code.loop(neededIn(tiles.rows), block.rowCount, code.constant(tiles.rows),
+                [&](Value row) { tile(block, row, column, needed); });
     });
   }
 
-  /// Computes the tile at `row` and `column` of the block, which are multiples of a tile's.
-  void tile(const Block &block, Value row, Value column) {
+  /// Computes the tile at `row` and `column` of the block, which are multiples of a tile's. Leaves
+  /// out rows before `needed`.
+  void tile(const Block &block, Value row, Value column, Value needed) {
     Value lhsPanel = code.at(packedLhs, code.multiply(row, block.depthCount));
     Value rhsPanel = code.at(packedRhs, code.multiply(column, block.depthCount));
     Value start = code.multiply(code.add(block.row, row), resultRow);
     Value target = code.at(code.at(result, start), code.add(block.column, column));
     Value tileRows = code.constant(tiles.rows), tileColumns = code.constant(tiles.columns);
+    Value skipped = code.larger(code.subtract(needed, row), code.constant(0));
     Value validRows = code.smaller(code.subtract(block.rowCount, row), tileRows);
     Value validColumns = code.smaller(code.subtract(block.columnCount, column), tileColumns);
     Value hasColumns = code.isEqual(validColumns, tileColumns);
-    Value isWhole = code.both(hasColumns, code.isEqual(validRows, tileRows));
+    Value hasRows = code.isEqual(code.subtract(validRows, skipped), tileRows);
+    Value isWhole = code.both(hasColumns, hasRows);
     code.branch(
         isWhole, [&] { compute(parts.tile, block, lhsPanel, rhsPanel, target, resultRow); },
         [&] {
           Value edgeRows = code.constant(tiles.edgeRows);
-          code.loop(code.constant(0), validRows, tiles.edgeRows, {lhsPanel, target},
+          Value firstTarget = code.at(target, code.multiply(skipped, resultRow));
+          code.loop(skipped, validRows, tiles.edgeRows, {code.at(lhsPanel, skipped), firstTarget},
                     {edgeRows, code.multiply(resultRow, edgeRows)},
                     [&](Value first, ValueRange addresses) {
                       Value count = code.smaller(code.subtract(validRows, first), edgeRows);
