@@ -10,6 +10,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
+import numpy
 import pytest
 
 import updraft
@@ -57,6 +58,23 @@ SHOWN = {
     "tutorials/first_steps.md": 5,
     "tutorials/qhm.md": 2,
 }
+
+
+def test_the_readme_works(tmp_path, monkeypatch):
+    """README's rule compiles, and its examples step numpy arrays."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rule = re.search(r"^```text\n(rule .*?)^```", text, re.MULTILINE | re.DOTALL)
+    examples = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert rule
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("sgd.upd").write_text(rule[1], encoding="utf-8")
+    names = {"updraft": updraft}
+    for name in ("weights", "bias", "weights_grad", "bias_grad"):
+        names[name] = numpy.ones(3, "f4")
+    for example in examples:
+        exec(example, names)
+    assert names["weights"] == pytest.approx(0.9)
+    assert names["AdamW"] is updraft.optim.AdamW
 
 
 @pytest.mark.parametrize("name", SHOWN)
