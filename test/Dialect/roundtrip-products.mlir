@@ -126,3 +126,28 @@ updraft.rule @States compute f32 matrix {
   %6 = updraft.product %5, %1 : f32
   updraft.next %6, %5, %3 : f32, f32, f32
 }
+
+// A product that adds a matrix.
+// CHECK-LABEL: updraft.plan @Sums compute f32 matrix {
+// CHECK:         %[[K:.*]]:2 = updraft.prologue()
+// CHECK:         %[[A:.*]] = updraft.multiply symmetric %param, %param transposed : <f32>, <f32> -> <f32, rows_by_rows>
+// CHECK:         %[[B:.*]] = updraft.multiply when(%[[K]]#1) %[[A]], %param scale(%[[K]]#0) addend(%grad) addend_scale(%[[K]]#0) {note = "b"} : <f32, rows_by_rows>, <f32> -> <f32>
+// CHECK:         updraft.multiply %[[A]] transposed, %[[B]] addend(%[[B]]) : <f32, rows_by_rows>, <f32> -> <f32>
+updraft.plan @Sums compute f32 matrix {
+  %0 = updraft.stream "param" : <f32>
+  %1 = updraft.stream "grad" : <f32>
+  updraft.initial() {
+    updraft.yield
+  }
+  updraft.validate() messages [] {
+    updraft.yield
+  }
+  %2, %3 = updraft.prologue() : () -> (f32, i1) {
+    %one = arith.constant 1.0 : f32
+    %true = arith.constant true
+    updraft.yield %one, %true : f32, i1
+  }
+  %4 = updraft.multiply symmetric %0, %0 transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %5 = updraft.multiply when(%3) %4, %0 scale(%2) addend(%1) addend_scale(%2) {note = "b"} : <f32, rows_by_rows>, <f32> -> <f32>
+  %6 = updraft.multiply %4 transposed, %5 addend(%5) : <f32, rows_by_rows>, <f32> -> <f32>
+}

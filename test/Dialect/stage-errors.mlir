@@ -575,3 +575,88 @@ updraft.plan @P compute f32 {
   %x = updraft.multiply %p, %p transposed
       : !updraft.stream<f32>, !updraft.stream<f32> -> !updraft.stream<f32, rows_by_rows>
 }
+
+// -----
+
+// multiply_c6: a scale without an addend
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %k = updraft.prologue() : () -> f32 {
+    %one = arith.constant 1.0 : f32
+    updraft.yield %one : f32
+  }
+  // expected-error @+1 {{'updraft.multiply' op has a scale, but no addend}}
+  %x = updraft.multiply %p, %g transposed scale(%k) : <f32>, <f32> -> <f32, rows_by_rows>
+}
+
+// -----
+
+// multiply_c6: a scale from elsewhere
+updraft.plan @P compute f64 matrix {
+  %lr = updraft.hyper "lr" = 1.0
+  // expected-note @-1 {{it is defined here}}
+  %p = updraft.stream "param" : !updraft.stream<f64>
+  %g = updraft.stream "grad" : !updraft.stream<f64>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %gram = updraft.multiply %p, %g transposed : <f64>, <f64> -> <f64, rows_by_rows>
+  // expected-error @+1 {{'updraft.multiply' op has a scale that is not a result of `updraft.prologue`}}
+  %x = updraft.multiply %gram, %g addend(%p) addend_scale(%lr) : <f64, rows_by_rows>, <f64> -> <f64>
+}
+
+// -----
+
+// multiply_c7
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %a = updraft.multiply %p, %g transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  // expected-note @-1 {{it is defined here}}
+  // expected-error @+1 {{'updraft.multiply' op is `symmetric`, but its addend may not be symmetric}}
+  %x = updraft.multiply symmetric %p, %p transposed addend(%a) : <f32>, <f32> -> <f32, rows_by_rows>
+}
+
+// -----
+
+// multiply_c7: a sweep over values per row
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %a = updraft.multiply symmetric %p, %p transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %r = updraft.sweep over rows_by_rows reads(%a : !updraft.stream<f32, rows_by_rows>)
+      reduces [#updraft.reduction<max over row>] -> !updraft.stream<f64, row> {
+  ^bb0(%e: f32):
+    %0 = arith.extf %e : f32 to f64
+    updraft.store reduce(%0)
+  }
+  // expected-note @+1 {{it is defined here}}
+  %b = updraft.sweep over rows_by_rows reads(%a, %r : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f64, row>)
+      -> !updraft.stream<f32, rows_by_rows> {
+  ^bb0(%e: f32, %v: f64):
+    %0 = arith.truncf %v : f64 to f32
+    %1 = arith.addf %e, %0 : f32
+    updraft.store make(%1 : f32)
+  }
+  // expected-error @+1 {{'updraft.multiply' op is `symmetric`, but its addend may not be symmetric}}
+  %x = updraft.multiply symmetric %a, %a addend(%b) : <f32, rows_by_rows>, <f32, rows_by_rows> -> <f32, rows_by_rows>
+}
+
+// -----
+
+// The addend has the result's type.
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-note @-3 {{prior use here}}
+  // expected-error @+1 {{expects different type than prior uses}}
+  %x = updraft.multiply %p, %g transposed addend(%g) : <f32>, <f32> -> <f32, rows_by_rows>
+}

@@ -28,7 +28,7 @@ namespace {
 struct Workshop {
   Workshop() : context(registry(), MLIRContext::Threading::DISABLED), toPlan(&context) {
     context.printOpOnDiagnostic(false);
-    buildPlanPipeline(toPlan);
+    buildCPUPlanPipeline(toPlan);
     toPlan.enableVerifier(false); // would hide the pass with the error
     for (const char *name : {"x86-64-v3", "x86-64-v4"}) {
       const CPUTarget target = llvm::cantFail(CPUTarget::named(name));

@@ -2,6 +2,7 @@
 // Each check is marked with the label of its constraint in the operation's description.
 
 #include "Updraft/IR/MatrixFunctions.h"
+#include "Updraft/IR/Products.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "Verification.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -444,6 +445,26 @@ LogicalResult MultiplyOp::verify() {
   if (getOperandFormat() && !(plan.getFast() && compute.isF32()))
     return emitOpError() << "is `" << stringifyOperandFormat(*getOperandFormat())
                          << "`, which needs a `fast` plan that computes f32";
+  // multiply_c6
+  for (Value scale : {getScale(), getAddendScale()}) {
+    if (!scale)
+      continue;
+    if (!getAddend())
+      return emitOpError() << "has a scale, but no addend";
+    if (isa_and_present<PrologueOp>(scale.getDefiningOp()))
+      continue;
+    InFlightDiagnostic error = emitOpError()
+                               << "has a scale that is not a result of `updraft.prologue`";
+    error.attachNote(scale.getLoc()) << "it is defined here";
+    return error;
+  }
+  // multiply_c7
+  if (getSymmetric() && getAddend() && !isSymmetricStream(getAddend())) {
+    InFlightDiagnostic error = emitOpError()
+                               << "is `symmetric`, but its addend may not be symmetric";
+    error.attachNote(getAddend().getLoc()) << "it is defined here";
+    return error;
+  }
   return verifyCondition(*this, getCondition());
 }
 

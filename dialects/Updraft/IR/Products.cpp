@@ -40,6 +40,30 @@ bool updraft::isSymmetric(Value value) {
   return hasMatrix;
 }
 
+bool updraft::isSymmetricStream(Value stream) {
+  SmallVector<Value> open{stream};
+  DenseSet<Operation *> seen;
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    Operation *operation = next.getDefiningOp();
+    Extent over = cast<StreamType>(next.getType()).getOver();
+    if (!isMatrixExtent(over) || over != transposed(over))
+      return false;
+    if (operation && !seen.insert(operation).second)
+      continue;
+    // Sweeps over square matrices have no random numbers.
+    if (auto sweep = dyn_cast_or_null<SweepOp>(operation)) {
+      for (Value read : sweep.getReads())
+        if (cast<StreamType>(read.getType()).getOver() != Extent::batch)
+          open.push_back(read);
+    } else if (auto product = dyn_cast_or_null<MultiplyOp>(operation);
+               !product || !product.getSymmetric()) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool updraft::hasSymmetricResult(ProductOp product) {
   Value lhs = product.getLhs(), rhs = product.getRhs();
   auto isTransposeOf = [](Value value, Value other) {

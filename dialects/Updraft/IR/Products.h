@@ -1,4 +1,4 @@
-//===- Products.h - Symmetric matrices of a rule ------------------------------------*- C++ -*-===//
+//===- Products.h - Symmetric matrices of rules and plans ---------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_IR_PRODUCTS_H
 #define UPDRAFT_IR_PRODUCTS_H
@@ -12,6 +12,10 @@ class ProductOp;
 /// Whether `value` of a rule is a matrix that has the same bits as its transpose: a symmetric
 /// product, an identity, or arithmetic on such matrices and scalars.
 bool isSymmetric(mlir::Value value);
+
+/// The same for a stream of a plan: a symmetric product, or a matrix that a sweep makes of such
+/// matrices and of values per batch.
+bool isSymmetricStream(mlir::Value stream);
 
 /// Whether the elements c_ij and c_ji of a product are one, or the same chain of operations.
 bool hasSymmetricResult(ProductOp product);

@@ -334,11 +334,24 @@ def Updraft_SweepOp : Updraft_Op<"sweep", [
   let hasRegionVerifier = 1;
 }
 
-def Updraft_MultiplyOp : Updraft_Op<"multiply", [HasParent<"PlanOp">, Updraft_OfWholeMatrices]> {
-  let summary = "a product of two matrices in memory";
+// The type of a factor of a sum: that of the result's elements.
+class Updraft_ScaleType<string scale> : OptionalTypesMatchWith<
+    "elements of the result have the type of `" # scale # "`", "result", scale,
+    "::llvm::cast<StreamType>($_self).getStorage()">;
+
+def Updraft_MultiplyOp : Updraft_Op<"multiply", [
+    HasParent<"PlanOp">, AttrSizedOperandSegments, Updraft_OfWholeMatrices,
+    OptionalTypesMatchWith<"`addend` has the type of the result", "result", "addend", "$_self">,
+    Updraft_ScaleType<"scale">, Updraft_ScaleType<"addend_scale">]> {
+  let summary = "a product of two matrices in memory, or its sum with a third";
   let description = [{
     Computes all elements of `updraft.product`. An operand that is `transposed` is read with rows
     and columns exchanged. The result is a temporary, which is not in the memory of an operand.
+
+    With an addend, the result is `scale * product + addend_scale * addend`, where both products and
+    the sum are rounded to the compute type. In a plan that is `fast`, it is
+    `fma(addend_scale, addend, scale * product)`. A scale that is left out counts as 1.
+    `updraft-fuse-epilogues` makes such products.
 
     With `bf16` or `f16`, operands are rounded to this type where the target multiplies it, and the
     sums are in f32, in any order.
@@ -351,21 +364,30 @@ def Updraft_MultiplyOp : Updraft_Op<"multiply", [HasParent<"PlanOp">, Updraft_Of
     - `multiply_c3`: the result of a `symmetric` product is square.
     - `multiply_c4`: the condition is a result of a prologue.
     - `multiply_c5`: a `bf16` or `f16` product is in a plan that is `fast`, with the compute type f32.
+    - `multiply_c6`: the scales are results of prologues. A product without an addend has none.
+    - `multiply_c7`: the addend of a `symmetric` product is a symmetric matrix: a symmetric product, or
+      a temporary that a sweep computes of symmetric matrices and of values per batch.
 
     ```mlir
     %gram = updraft.multiply symmetric %x, %x transposed
         : !updraft.stream<f32>, !updraft.stream<f32> -> !updraft.stream<f32, rows_by_rows>
     %y = updraft.multiply %gram, %x
         : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32> -> !updraft.stream<f32>
+    %z = updraft.multiply %gram, %x scale(%k) addend(%x)
+        : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32> -> !updraft.stream<f32>
     ```
   }];
   let arguments = (ins OptionalAttr<Updraft_OperandFormat>:$operand_format, UnitAttr:$symmetric,
                        Updraft_StreamType:$lhs, UnitAttr:$lhs_transposed, Updraft_StreamType:$rhs,
-                       UnitAttr:$rhs_transposed, Optional<I1>:$condition);
+                       UnitAttr:$rhs_transposed, Optional<Updraft_Compute>:$scale,
+                       Optional<Updraft_StreamType>:$addend,
+                       Optional<Updraft_Compute>:$addend_scale, Optional<I1>:$condition);
   let results = (outs Updraft_StreamType:$result);
   let assemblyFormat = [{
     (`when` `(` $condition^ `)`)? ($operand_format^)? (`symmetric` $symmetric^)?
-    $lhs (`transposed` $lhs_transposed^)? `,` $rhs (`transposed` $rhs_transposed^)? attr-dict
+    $lhs (`transposed` $lhs_transposed^)? `,` $rhs (`transposed` $rhs_transposed^)?
+    (`scale` `(` $scale^ `)`)? (`addend` `(` $addend^ `)`)?
+    (`addend_scale` `(` $addend_scale^ `)`)? attr-dict
     `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;

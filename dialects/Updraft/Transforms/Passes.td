@@ -296,6 +296,87 @@ def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
   ];
 }
 
+def FuseEpiloguesPass : Pass<"updraft-fuse-epilogues", "::mlir::ModuleOp"> {
+  let summary = "Add matrices to products where their tiles are stored";
+  let description = [{
+    For plans that run on a CPU. A sweep that only adds a matrix to a product, each times a scalar,
+    becomes a part of the product, which then adds the matrix to each tile before it stores the
+    tile. The product is no longer written to memory and read back. Bits stay the same, and a step
+    needs no more matrices at a time. Constant factors become results of the first prologue.
+
+    A sweep stays if it reduces values, writes the parameter or a state, or makes several matrices;
+    if it reads other streams than the product and one matrix of the same type; if it computes more
+    than the sum; if it has another condition than the product, or needs something that is computed
+    after it; or if the product is symmetric and the matrix isn't known to be.
+
+    Before:
+
+    ```mlir
+    updraft.plan @Step compute f32 matrix {
+      %a = updraft.hyper "a" = 5.000000e-01
+      %param = updraft.stream "param" : <f32>
+      %grad = updraft.stream "grad" : <f32>
+      updraft.initial() {
+        updraft.yield
+      }
+      updraft.validate() messages [] {
+        updraft.yield
+      }
+      %0 = updraft.prologue(%a) : (f64) -> f32 {
+      ^bb0(%arg0: f64):
+        %1 = arith.truncf %arg0 : f64 to f32
+        updraft.yield %1 : f32
+      }
+      %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
+      %product = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
+      %sum = updraft.sweep scalars(%0 : f32) reads(%grad, %product : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+      ^bb0(%arg0: f32, %arg1: f32, %arg2: f32):
+        %1 = arith.mulf %arg0, %arg1 : f32
+        %2 = arith.addf %1, %arg2 : f32
+        updraft.store make(%2 : f32)
+      }
+      %next = updraft.multiply %gram, %sum : <f32, rows_by_rows>, <f32> -> <f32>
+      updraft.sweep reads(%next : !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
+      ^bb0(%arg0: f32):
+        updraft.store %arg0 : f32
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    updraft.plan @Step compute f32 matrix {
+      %a = updraft.hyper "a" = 5.000000e-01
+      %param = updraft.stream "param" : <f32>
+      %grad = updraft.stream "grad" : <f32>
+      updraft.initial() {
+        updraft.yield
+      }
+      updraft.validate() messages [] {
+        updraft.yield
+      }
+      %0 = updraft.prologue(%a) : (f64) -> f32 {
+      ^bb0(%arg0: f64):
+        %1 = arith.truncf %arg0 : f64 to f32
+        updraft.yield %1 : f32
+      }
+      %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
+      %sum = updraft.multiply %gram, %grad addend(%grad) addend_scale(%0) : <f32, rows_by_rows>, <f32> -> <f32>
+      %next = updraft.multiply %gram, %sum : <f32, rows_by_rows>, <f32> -> <f32>
+      updraft.sweep reads(%next : !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
+      ^bb0(%arg0: f32):
+        updraft.store %arg0 : f32
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::updraft::UpdraftDialect"];
+  let statistics = [
+    Statistic<"fusedSweeps", "fused-sweeps", "Sweeps that became parts of products">
+  ];
+}
+
 def ExpandMathPass : Pass<"updraft-expand-math", "::mlir::ModuleOp"> {
   let summary = "Expand mathematical functions into arithmetic";
   let description = [{

@@ -15,6 +15,11 @@ void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
   passes.addPass(createSchedulePass());
 }
 
+void updraft::buildCPUPlanPipeline(mlir::OpPassManager &passes) {
+  buildPlanPipeline(passes);
+  passes.addPass(createFuseEpiloguesPass());
+}
+
 void updraft::buildTorchPipeline(mlir::OpPassManager &passes) {
   passes.addPass(createSeparateProbesPass({.onlyUnprobed = true}));
   passes.addPass(createExpandStoragePass());
@@ -27,6 +32,9 @@ void updraft::registerRulePipelines() {
       "From rules to plans: separate probes, expand storage, simplify, relax, orient products, "
       "schedule",
       buildPlanPipeline);
+  mlir::PassPipelineRegistration<>("updraft-cpu-plan-pipeline",
+                                   "From rules to plans for a CPU: the same, fuse epilogues",
+                                   buildCPUPlanPipeline);
   mlir::PassPipelineRegistration<>(
       "updraft-torch-pipeline",
       "From rules to what is printed as PyTorch operations: drop probes, expand storage, simplify",

@@ -13,10 +13,14 @@ namespace updraft {
 /// `passes` runs on a `builtin.module`.
 void buildPlanPipeline(mlir::OpPassManager &passes);
 
+/// The same for plans that run on a CPU, whose products add matrices where they store tiles.
+void buildCPUPlanPipeline(mlir::OpPassManager &passes);
+
 /// From rules to what is printed as PyTorch operations: expand storage, simplify.
 void buildTorchPipeline(mlir::OpPassManager &passes);
 
-/// Registers these for command lines as `updraft-plan-pipeline` and `updraft-torch-pipeline`.
+/// Registers these for command lines as `updraft-plan-pipeline`, `updraft-cpu-plan-pipeline` and
+/// `updraft-torch-pipeline`.
 void registerRulePipelines();
 
 } // namespace updraft

@@ -300,7 +300,8 @@ void Scheduler::createWholeMatrix(Operation &operation) {
                               mayRound ? product.getOperandFormatAttr() : OperandFormatAttr(),
                               product.getSymmetric(), streamOf(product.getLhs()),
                               isTransposed(product.getLhs()), streamOf(product.getRhs()),
-                              isTransposed(product.getRhs()), condition);
+                              isTransposed(product.getRhs()), /*scale=*/Value(),
+                              /*addend=*/Value(), /*addend_scale=*/Value(), condition);
   } else {
     made = CallOp::create(builder, operation.getLoc(), type, cast<ApplyOp>(operation).getFunction(),
                           llvm::map_to_vector(operation.getOperands(), streamOf), condition);

@@ -140,7 +140,9 @@ SETTING = {
         + "%false = arith.constant false\nupdraft.yield %a, %false : f64, i1\n}\n"
     ),
     "Updraft_SweepOp": plan(STREAMS + INITIAL + VALIDATE + PROLOGUE),
-    "Updraft_MultiplyOp": plan(STREAMS.replace("%p", "%x") + INITIAL + VALIDATE, kind="matrix "),
+    "Updraft_MultiplyOp": plan(
+        STREAMS.replace("%p", "%x") + INITIAL + VALIDATE + PROLOGUE, kind="matrix "
+    ),
     "Updraft_CallOp": plan(STREAMS.replace("%p", "%x") + INITIAL + VALIDATE, kind="matrix "),
     "Updraft_StoreOp": plan(
         STREAMS
