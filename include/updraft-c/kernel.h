@@ -143,12 +143,28 @@ typedef struct upd_product {
   void *workspace;
 } upd_product;
 
+/* A product and a third matrix: the result is scale * product + addend_scale * addend. Each scale
+ * is one value of the compute type. Element (i, j) of the addend is at addend[i * addend_row + j].
+ * The addend doesn't overlap the result or the workspace. If it is null, the result is the product,
+ * and the other members are unused. */
+typedef struct upd_product_sum {
+  upd_product product;
+  const void *addend; /* element (0, 0) */
+  int64_t addend_row;
+  const void *scale;
+  const void *addend_scale;
+} upd_product_sum;
+
 /* Computes a product. Element (i, j) starts at +0, and for each k from 0 up becomes
  * fma(lhs(i, k), rhs(k, j), element), rounded once to the compute type. So its bits depend neither
  * on the target nor on the rows and columns that are computed in the same call: threads may each
  * compute a part of the result. Only the payload and sign of a NaN may differ. On a CPU without
  * fused multiply-adds, the function calls fma or fmaf of the C library. An object file that has
  * products under a name N has the functions N_product and N_mirror.
+ *
+ * If a product of the rule has the flag UPD_PRODUCT_SUM (updraft-c/descriptor.h), the argument is
+ * the `product` of a upd_product_sum. Both terms and their sum are rounded to the compute type; if
+ * the rule's numerics are "fast", the result is fma(addend_scale, addend, scale * product).
  *
  * N_bf16_product may round the elements of the operands to bf16 first, and then adds up the
  * products in f32 in any order, and in pairs. It does so on CPUs that multiply bf16; subnormal

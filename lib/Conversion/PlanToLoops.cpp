@@ -37,13 +37,16 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
   void buildProducts() {
     PlanOp named;
     bool multiplies = false, hasBF16Products = false;
+    Addends addends = Addends::None;
     for (PlanOp plan : formsIn<PlanOp>(getOperation())) {
       if (hasRuleFunctions(plan))
         named = plan;
       multiplies |= plan.multiplies();
-      hasBF16Products |= llvm::any_of(plan.getBody().getOps<MultiplyOp>(), [](MultiplyOp product) {
-        return product.getOperandFormat() == OperandFormat::bf16;
-      });
+      for (auto product : plan.getBody().getOps<MultiplyOp>()) {
+        hasBF16Products |= product.getOperandFormat() == OperandFormat::bf16;
+        if (product.getAddend())
+          addends = plan.getFast() ? Addends::Fused : Addends::Rounded;
+      }
     }
     if (!multiplies)
       return;
@@ -52,10 +55,10 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
     ProductTarget target{vectorBits, vectorRegisters, interleaveBits, maskRemainder, dot};
     const auto tiles = ProductTiles::choose(named.getCompute(), target);
     buildProductFunctions(builder, unnamed(named.getLoc()), named.getSymName(), named.getCompute(),
-                          tiles);
+                          tiles, addends);
     if (hasBF16Products)
       buildBF16ProductFunctions(builder, unnamed(named.getLoc()), named.getSymName(),
-                                named.getCompute(), tiles, dot);
+                                named.getCompute(), tiles, dot, addends);
   }
 
   LogicalResult convert(PlanOp plan) {

@@ -47,7 +47,8 @@ static ProductTiles tilesOf(const ProductShape &shape, mlir::Type compute, bool 
   return tiles;
 }
 
-JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlocks) {
+JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlocks,
+                       Addends addends) {
   mlir::DialectRegistry registry;
   registerTargetDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -59,10 +60,10 @@ JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlock
   if (isDouble)
     compute = builder.getF64Type();
   tiles = tilesOf(shape, compute, smallBlocks);
-  buildProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles);
+  buildProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles, addends);
   if (!isDouble)
     buildBF16ProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles,
-                              shape.loops.dot);
+                              shape.loops.dot, addends);
 
   auto linked = JitModule::link(*module, shape.cpu);
   if (!linked) {

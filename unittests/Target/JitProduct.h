@@ -31,7 +31,8 @@ public:
   /// Compiles the functions for f32, or f64 if `isDouble`. A failure fails the test, and makes the
   /// functions null. With `smallBlocks`, blocks have few tiles, and these are unrolled and cut
   /// differently.
-  JitProduct(const ProductShape &shape, bool isDouble, bool smallBlocks = false);
+  JitProduct(const ProductShape &shape, bool isDouble, bool smallBlocks = false,
+             Addends addends = Addends::None);
   ~JitProduct();
 
   upd_product_function product = nullptr;

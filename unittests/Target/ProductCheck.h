@@ -7,6 +7,7 @@
 
 #include "ProductOperand.h"
 #include "updraft-c/kernel.h"
+#include "updraft/Conversion/Product.h"
 
 #include <algorithm>
 #include <bit>
@@ -34,6 +35,7 @@ template <typename Real> class ProductCheck {
 public:
   upd_product_function product = nullptr;
   bool roundsOperands = false; ///< to bf16; `Real` is float
+  Addends addends = Addends::None;
   std::mt19937 random{7};
 
   void fill(const Sizes &sizes, const std::function<Real()> &next) {
@@ -43,6 +45,8 @@ public:
     std::generate(rhs.values.begin(), rhs.values.end(), next);
     expected = {sizes.rows, sizes.columns};
     bounds = {sizes.rows, sizes.columns};
+    addend = {sizes.rows, sizes.columns};
+    std::generate(addend.values.begin(), addend.values.end(), next);
     for (int64_t i = 0; i < sizes.rows; ++i)
       for (int64_t j = 0; j < sizes.columns; ++j) {
         double exact = 0;
@@ -80,10 +84,28 @@ public:
     const Real unwritten = 12345;
     std::fill(result.begin(), result.end(), unwritten);
     std::fill_n(workspace.get(), UPD_PRODUCT_WORKSPACE + guardBytes, pattern);
-    const upd_product arguments{
+    const Operand<Real> added(addend, Layout::Rows, fence);
+    const Real scale = this->scale, addendScale = this->addendScale;
+    upd_product_sum arguments{};
+    arguments.product = {
         left.first, left.row, left.column, right.first, right.row, right.column,   result.begin(),
         row,        rows,     columns,     lhs.columns, below,     workspace.get()};
-    product(&arguments);
+    const bool adds = addends != Addends::None && random() % 8 != 0;
+    if (adds) {
+      arguments.addend = added.first;
+      arguments.addend_row = added.row;
+      arguments.scale = &scale;
+      arguments.addend_scale = &addendScale;
+    }
+    product(&arguments.product);
+    auto expectedAt = [&](int64_t i, int64_t j) {
+      const Real sum = expected.at(i, j);
+      if (!adds)
+        return sum;
+      const Real scaled = scale * sum, other = addendScale * addend.at(i, j);
+      return addends == Addends::Fused ? std::fma(addendScale, addend.at(i, j), scaled)
+                                       : scaled + other;
+    };
     size_t wrong = 0;
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < (i + 1 < rows ? row : columns); ++j) {
@@ -91,8 +113,8 @@ public:
         if (j >= columns)
           wrong += value != unwritten;
         else if (below >= columns || j <= i + below)
-          wrong += roundsOperands ? !(std::abs(value - expected.at(i, j)) <= bounds.at(i, j))
-                                  : !haveSameBits(value, expected.at(i, j));
+          wrong += roundsOperands ? !(std::abs(value - expectedAt(i, j)) <= bounds.at(i, j))
+                                  : !haveSameBits(value, expectedAt(i, j));
       }
     const unsigned char *guard = workspace.get() + UPD_PRODUCT_WORKSPACE;
     const auto changed =
@@ -109,7 +131,9 @@ private:
   static constexpr size_t guardBytes = 256;
   static constexpr unsigned char pattern = 0xff; // NaNs
 
-  Matrix<Real> lhs{0, 0}, rhs{0, 0}, expected{0, 0}, bounds{0, 0};
+  Matrix<Real> lhs{0, 0}, rhs{0, 0}, addend{0, 0}, expected{0, 0}, bounds{0, 0};
+  // So small a scale leaves the bounds of bf16 products as they are.
+  Real scale = Real(0.7), addendScale = Real(-0.3);
   std::unique_ptr<unsigned char, decltype(&std::free)> workspace{
       static_cast<unsigned char *>(std::aligned_alloc(64, UPD_PRODUCT_WORKSPACE + guardBytes)),
       &std::free};

@@ -15,8 +15,10 @@ namespace {
 
 template <typename Real> class Products : public ProductCheck<Real> {
 public:
-  explicit Products(const ProductShape &shape, bool smallBlocks = false, bool isBF16 = false)
-      : code(shape, std::is_same_v<Real, double>, smallBlocks) {
+  explicit Products(const ProductShape &shape, bool smallBlocks = false, bool isBF16 = false,
+                    Addends addends = Addends::None)
+      : code(shape, std::is_same_v<Real, double>, smallBlocks, addends) {
+    this->addends = addends;
     this->product = isBF16 ? code.bf16 : code.product;
     this->roundsOperands = isBF16 && shape.loops.dot != DotInstruction::None;
   }
@@ -74,6 +76,36 @@ TEST_P(ProductTest, BF16SizesAndLayouts) {
           products.check(allLayouts[layouts % 6], allLayouts[layouts / 6 % 6]);
           products.check(Layout::Rows, Layout::Columns, /*below=*/2);
         }
+  }
+}
+
+// Whole and partial tiles, in one and several blocks of the depth.
+TEST_P(ProductTest, SumsOfSizesAroundTiles) {
+  forBothTypes([&](auto real) {
+    for (const Addends addends : {Addends::Rounded, Addends::Fused})
+      for (const bool smallBlocks : {false, true}) {
+        Products<decltype(real)> products(GetParam(), smallBlocks, /*isBF16=*/false, addends);
+        const int64_t rows = products.tiles().rows, columns = products.tiles().columns;
+        for (int64_t m : {int64_t(1), rows - 1, rows, 2 * rows + 3})
+          for (int64_t n : {int64_t(1), columns - 1, columns, 2 * columns + 5})
+            for (int64_t depth : {0, 1, 4, 5, 17}) {
+              products.fill({m, n, depth});
+              products.check(Layout::Rows, Layout::Columns);
+              products.check(Layout::Rows, Layout::Rows, /*below=*/2);
+            }
+      }
+  });
+}
+
+TEST_P(ProductTest, BF16Sums) {
+  for (const bool smallBlocks : {false, true}) {
+    Products<float> products(GetParam(), smallBlocks, /*isBF16=*/true, Addends::Fused);
+    const int64_t rows = products.tiles().rows, columns = products.tiles().columns;
+    for (Sizes sizes : {Sizes{rows, columns, 17}, Sizes{2 * rows + 3, 2 * columns + 5, 5}}) {
+      products.fill(sizes);
+      for (int i = 0; i < 4; ++i)
+        products.check(Layout::Rows, Layout::Rows);
+    }
   }
 }
 

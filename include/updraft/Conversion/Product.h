@@ -59,16 +59,25 @@ struct ProductTiles {
   int64_t workspaceElements() const { return rhsOffset() + colBlock * depthBlock + lanes; }
 };
 
+/// How products add a third matrix, if they do (upd_product_sum).
+enum class Addends {
+  None,
+  Rounded, ///< scale * product + addend_scale * addend
+  Fused    ///< fma(addend_scale, addend, scale * product)
+};
+
 /// Builds `NAME`_product and `NAME`_mirror at the insertion point, in a module, and private
 /// functions whose names begin with `NAME`_product. `compute` is f32 or f64. All operations have
 /// the location `loc`.
 void buildProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
-                           mlir::Type compute, const ProductTiles &tiles);
+                           mlir::Type compute, const ProductTiles &tiles,
+                           Addends addends = Addends::None);
 
 /// Builds `NAME`_bf16_product after the functions of buildProductFunctions. `compute` is f32.
 /// Without an instruction, or if its vectors aren't those of `tiles`, it calls `NAME`_product.
 void buildBF16ProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
-                               mlir::Type compute, const ProductTiles &tiles, DotInstruction dot);
+                               mlir::Type compute, const ProductTiles &tiles, DotInstruction dot,
+                               Addends addends = Addends::None);
 
 } // namespace updraft
 

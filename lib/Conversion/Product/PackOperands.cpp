@@ -155,31 +155,54 @@ func::FuncOp buildPackFunction(ProductCode &code, const Twine &name, unsigned wi
   return function;
 }
 
-func::FuncOp buildCopyFunction(ProductCode &code, StringRef name) {
-  auto function = code.startFunction(
-      name + "_copy", {code.pointer, code.i64, code.pointer, code.i64, code.i64, code.i64},
-      {"from", "from_row", "to", "to_row", "rows", "columns"});
+/// Copies a part of a tile. Adds an addend to it if there are arguments for one.
+static void buildCopy(ProductCode &code, func::FuncOp function) {
   auto argument = [&](unsigned number) -> Value { return function.getArgument(number); };
+  const bool adds = function.getNumArguments() > 6;
+  ProductCode::Sum sum;
+  SmallVector<Value> first{argument(0), argument(2)}, distances{argument(1), argument(3)};
+  if (adds) {
+    sum = code.loadSum(argument(7));
+    first.push_back(argument(6));
+    distances.push_back(sum.addendRow);
+  }
   const unsigned lanes = code.tiles.lanes;
   Value columns = argument(5);
   Value whole = code.roundDown(columns, lanes);
   Value rest = code.subtract(columns, whole);
   Value mask = code.tiles.maskRemainder ? code.firstLanes(rest) : Value();
-  code.loop(code.constant(0), argument(4), 1, {argument(0), argument(2)},
-            {argument(1), argument(3)}, [&](Value, ValueRange rows) {
-              auto copy = [&](Value column, unsigned count, Value mask) {
-                code.store(code.load(code.at(rows[0], column), count, mask),
-                           code.at(rows[1], column), mask);
-              };
-              code.loop(code.constant(0), whole, code.constant(lanes),
-                        [&](Value column) { copy(column, lanes, {}); });
-              if (mask)
-                copy(whole, lanes, mask);
-              else
-                code.loop(whole, columns, code.constant(1),
-                          [&](Value column) { copy(column, 1, {}); });
-            });
+  code.loop(code.constant(0), argument(4), 1, first, distances, [&](Value, ValueRange rows) {
+    auto copy = [&](Value column, unsigned count, Value mask) {
+      Value value = code.load(code.at(rows[0], column), count, mask);
+      if (adds)
+        value = code.addTo(value, code.load(code.at(rows[2], column), count, mask), sum);
+      code.store(value, code.at(rows[1], column), mask);
+    };
+    code.loop(code.constant(0), whole, code.constant(lanes),
+              [&](Value column) { copy(column, lanes, {}); });
+    if (mask)
+      copy(whole, lanes, mask);
+    else
+      code.loop(whole, columns, code.constant(1), [&](Value column) { copy(column, 1, {}); });
+  });
   func::ReturnOp::create(code.builder, code.loc);
+}
+
+func::FuncOp buildCopyFunction(ProductCode &code, StringRef name) {
+  auto function = code.startFunction(
+      name + "_copy", {code.pointer, code.i64, code.pointer, code.i64, code.i64, code.i64},
+      {"from", "from_row", "to", "to_row", "rows", "columns"});
+  buildCopy(code, function);
+  return function;
+}
+
+func::FuncOp buildAddFunction(ProductCode &code, StringRef name) {
+  auto function =
+      code.startFunction(name + "_add",
+                         {code.pointer, code.i64, code.pointer, code.i64, code.i64, code.i64,
+                          code.pointer, code.pointer},
+                         {"from", "from_row", "to", "to_row", "rows", "columns", "addend", "sum"});
+  buildCopy(code, function);
   return function;
 }
 

@@ -5,6 +5,7 @@
 #include "../KernelMemory.h"
 #include "../ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -13,10 +14,10 @@ using namespace mlir;
 namespace updraft {
 
 ProductCode::ProductCode(OpBuilder &builder, Location loc, Type compute, const ProductTiles &tiles,
-                         DotInstruction dot)
+                         Addends addends, DotInstruction dot)
     : builder(builder), loc(loc), compute(compute), i64(builder.getI64Type()),
-      pointer(LLVM::LLVMPointerType::get(builder.getContext())), tiles(tiles), dot(dot),
-      hasPairs(dot != DotInstruction::None) {}
+      pointer(LLVM::LLVMPointerType::get(builder.getContext())), tiles(tiles), addends(addends),
+      dot(dot), hasPairs(dot != DotInstruction::None) {}
 
 func::FuncOp ProductCode::startFunction(const Twine &name, TypeRange arguments,
                                         ArrayRef<StringRef> names, bool isPrivate) {
@@ -56,6 +57,10 @@ Value ProductCode::isLess(Value left, Value right) {
 Value ProductCode::isEqual(Value left, Value right) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, left, right);
 }
+Value ProductCode::isAddress(Value pointer) {
+  return LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, pointer, null());
+}
+Value ProductCode::null() { return LLVM::ZeroOp::create(builder, loc, pointer); }
 Value ProductCode::both(Value left, Value right) {
   return arith::AndIOp::create(builder, loc, left, right);
 }
@@ -128,6 +133,30 @@ Value ProductCode::shuffle(Value left, Value right, ArrayRef<int64_t> lanes) {
   return vector::ShuffleOp::create(builder, loc, left, right, lanes);
 }
 
+// After the 13 members of upd_product and the addend.
+ProductCode::Sum ProductCode::loadSum(Value product) {
+  auto member = [&](int32_t index, Type type) {
+    return loadElements(builder, loc, type, elementPointer(builder, loc, i64, product, index));
+  };
+  Value row = member(14, i64);
+  return {row, load(member(15, pointer), 1), load(member(16, pointer), 1)};
+}
+
+Value ProductCode::addTo(Value product, Value addend, const Sum &sum) {
+  auto times = [&](Value scale, Value value) -> Value {
+    return arith::MulFOp::create(builder, loc, scale, value);
+  };
+  auto spread = [&](Value scale) -> Value {
+    if (!isa<VectorType>(product.getType()))
+      return scale;
+    return vector::BroadcastOp::create(builder, loc, product.getType(), scale);
+  };
+  Value scaled = times(spread(sum.scale), product), addendScale = spread(sum.addendScale);
+  if (addends == Addends::Fused)
+    return math::FmaOp::create(builder, loc, addendScale, addend, scaled);
+  return arith::AddFOp::create(builder, loc, scaled, times(addendScale, addend));
+}
+
 SmallVector<std::pair<int64_t, unsigned>> ProductCode::parts(unsigned count) const {
   SmallVector<std::pair<int64_t, unsigned>> result;
   for (unsigned first = 0; first < count;) {
@@ -146,7 +175,7 @@ static auto build(ProductCode &code, auto function) {
 
 /// Builds a product with its own tiles and panels.
 static void buildProduct(ProductCode &code, const std::string &name, func::FuncOp transpose,
-                         func::FuncOp copy) {
+                         func::FuncOp copy, func::FuncOp add) {
   const ProductTiles &tiles = code.tiles;
   auto tileOf = [&](unsigned rows) {
     return build(code, [&] { return buildTileFunction(code, name, rows); });
@@ -161,33 +190,37 @@ static void buildProduct(ProductCode &code, const std::string &name, func::FuncO
   parts.packLhs = packOf("lhs", tiles.rows);
   parts.packRhs = packOf("rhs", tiles.columns);
   parts.copy = copy;
+  parts.add = add;
   build(code, [&] { buildProductFunction(code, name, parts); });
 }
 
 void buildProductFunctions(OpBuilder &builder, Location loc, StringRef name, Type compute,
-                           const ProductTiles &tiles) {
+                           const ProductTiles &tiles, Addends addends) {
   OpBuilder::InsertionGuard guard(builder);
-  ProductCode code(builder, loc, compute, tiles);
+  ProductCode code(builder, loc, compute, tiles, addends);
   const std::string product = (name + "_product").str();
   func::FuncOp transpose = build(code, [&] { return buildTransposeFunction(code, product); });
   func::FuncOp copy = build(code, [&] { return buildCopyFunction(code, product); });
-  buildProduct(code, product, transpose, copy);
+  func::FuncOp add;
+  if (addends != Addends::None)
+    add = build(code, [&] { return buildAddFunction(code, product); });
+  buildProduct(code, product, transpose, copy, add);
   build(code, [&] { buildMirrorFunction(code, (name + "_mirror").str(), transpose); });
 }
 
 void buildBF16ProductFunctions(OpBuilder &builder, Location loc, StringRef name, Type compute,
-                               const ProductTiles &tiles, DotInstruction dot) {
+                               const ProductTiles &tiles, DotInstruction dot, Addends addends) {
   OpBuilder::InsertionGuard guard(builder);
   if (vectorBitsOf(dot) != tiles.lanes * compute.getIntOrFloatBitWidth())
     dot = DotInstruction::None;
-  ProductCode code(builder, loc, compute, tiles, dot);
+  ProductCode code(builder, loc, compute, tiles, addends, dot);
   auto module = cast<ModuleOp>(builder.getBlock()->getParentOp());
   auto made = [&](const char *suffix) {
     return module.lookupSymbol<func::FuncOp>((name + "_product" + suffix).str());
   };
   const std::string product = (name + "_bf16_product").str();
   if (code.hasPairs)
-    return buildProduct(code, product, made("_transpose"), made("_copy"));
+    return buildProduct(code, product, made("_transpose"), made("_copy"), made("_add"));
   auto function = code.startFunction(product, code.pointer, {"product"}, /*isPrivate=*/false);
   func::CallOp::create(builder, loc, made(""), function.getArgument(0));
   func::ReturnOp::create(builder, loc);

@@ -18,7 +18,8 @@ public:
   using Body = llvm::function_ref<void()>;
 
   ProductCode(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type compute,
-              const ProductTiles &tiles, DotInstruction dot = DotInstruction::None);
+              const ProductTiles &tiles, Addends addends,
+              DotInstruction dot = DotInstruction::None);
 
   /// Creates a function without results and moves to its start. A private function is local to the
   /// object.
@@ -33,6 +34,7 @@ public:
   mlir::Value larger(mlir::Value left, mlir::Value right);
   mlir::Value isLess(mlir::Value left, mlir::Value right);
   mlir::Value isEqual(mlir::Value left, mlir::Value right);
+  mlir::Value isAddress(mlir::Value pointer); ///< whether it isn't null
   mlir::Value both(mlir::Value left, mlir::Value right);
   /// Rounds a value that isn't negative down to a multiple of `unit`.
   mlir::Value roundDown(mlir::Value value, int64_t unit);
@@ -53,9 +55,18 @@ public:
   mlir::Value load(mlir::Value address, unsigned lanes, mlir::Value mask = {});
   void store(mlir::Value value, mlir::Value address, mlir::Value mask = {});
   mlir::Value zero(unsigned lanes);
+  mlir::Value null();
   /// Returns the mask of a vector's first lanes.
   mlir::Value firstLanes(mlir::Value count);
   mlir::Value shuffle(mlir::Value left, mlir::Value right, llvm::ArrayRef<int64_t> lanes);
+
+  /// The members of a upd_product_sum after the addend. Scales are elements.
+  struct Sum {
+    mlir::Value addendRow, scale, addendScale;
+  };
+  Sum loadSum(mlir::Value product);
+  /// Adds a vector or an element of the addend to one of the product.
+  mlir::Value addTo(mlir::Value product, mlir::Value addend, const Sum &sum);
 
   /// Returns the parts, with powers of two lanes, of `count` elements that are accessed as vectors:
   /// the first element and the number of each.
@@ -65,13 +76,15 @@ public:
   mlir::Location loc;
   mlir::Type compute, i64, pointer;
   const ProductTiles &tiles;
+  const Addends addends;
   const DotInstruction dot;
   const bool hasPairs; ///< in panels
 };
 
 /// NAME_tileN(lhs, rhs, depth, result, result_row, continues), with N the number of `rows`:
 /// computes the first rows of a tile from a panel of each operand. Starts from the partial result
-/// in memory if `continues`, else from 0.
+/// in memory if `continues`, else from 0. With addends there are two more arguments: `addend` is
+/// the address of the tile's part of the addend, or null, and `sum` the upd_product_sum.
 mlir::func::FuncOp buildTileFunction(ProductCode &code, llvm::StringRef name, unsigned rows);
 
 /// NAME_transpose(from, from_row, to, to_row, rows, blocks): transposes `blocks` square blocks next
@@ -89,10 +102,13 @@ mlir::func::FuncOp buildPackFunction(ProductCode &code, const llvm::Twine &name,
 
 /// NAME_copy(from, from_row, to, to_row, rows, columns): copies a part of a tile.
 mlir::func::FuncOp buildCopyFunction(ProductCode &code, llvm::StringRef name);
+/// NAME_add(from, from_row, to, to_row, rows, columns, addend, sum): the same, and adds the addend.
+mlir::func::FuncOp buildAddFunction(ProductCode &code, llvm::StringRef name);
 
 /// NAME_product itself, which calls the functions above.
 struct ProductParts {
   mlir::func::FuncOp tile, edgeTile, packLhs, packRhs, copy;
+  mlir::func::FuncOp add; ///< null without addends
 };
 void buildProductFunction(ProductCode &code, llvm::StringRef name, ProductParts parts);
 

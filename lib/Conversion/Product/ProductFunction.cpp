@@ -1,7 +1,7 @@
 //===- ProductFunction.cpp - The loops of a product around its tiles --------------------------===//
 // From the outside in: blocks of columns, blocks of the depth, which are in order for each element,
 // blocks of rows, and the tiles of a block. After all but the last block of the depth, the result
-// holds partial sums.
+// holds partial sums. The addend, if there is one, is added to the tiles of the last block.
 
 #include "../KernelMemory.h"
 #include "ProductCode.h"
@@ -36,7 +36,8 @@ public:
         code.loop(firstRow(column, tiles.rows), rows, rowStep, [&](Value row) {
           Value rowCount = code.smaller(rowStep, code.subtract(rows, row));
           pack(parts.packLhs, lhs, lhsRow, row, lhsColumn, k, rowCount, depthCount, packedLhs);
-          tileLoops({row, rowCount, column, columnCount, depthCount, code.isLess(zero, k)});
+          tileLoops({row, rowCount, column, columnCount, depthCount, code.isLess(zero, k),
+                     addsIn(code.add(k, depthStep))});
         });
       });
     });
@@ -48,6 +49,7 @@ private:
   struct Block {
     Value row, rowCount, column, columnCount, depthCount;
     Value continues; ///< whether that isn't the first block of the depth
+    Value adds;      ///< whether it is the last one, and there is an addend; null without addends
   };
 
   void loadFields(Value product) {
@@ -62,6 +64,12 @@ private:
       const bool isPointer =
           field == &lhs || field == &rhs || field == &result || field == &scratch;
       *field = next(isPointer ? code.pointer : code.i64);
+    }
+    if (code.addends != Addends::None) {
+      sum = product;
+      addend = next(code.pointer);
+      addendRow = next(code.i64);
+      hasAddend = code.isAddress(addend);
     }
     packedLhs = code.at(scratch, tiles.lhsOffset());
     packedRhs = code.at(scratch, tiles.rhsOffset());
@@ -113,13 +121,27 @@ private:
     });
   }
 
+  /// Whether the block of the depth that ends before `end` adds the addend.
+  Value addsIn(Value end) {
+    if (!sum)
+      return {};
+    return code.both(hasAddend, code.isLess(depth, code.add(end, code.constant(1))));
+  }
+
   /// Computes the tile at `row` and `column` of the block, which are multiples of a tile's. Leaves
   /// out rows before `needed`.
   void tile(const Block &block, Value row, Value column, Value needed) {
     Value lhsPanel = code.at(packedLhs, code.multiply(row, block.depthCount));
     Value rhsPanel = code.at(packedRhs, code.multiply(column, block.depthCount));
-    Value start = code.multiply(code.add(block.row, row), resultRow);
-    Value target = code.at(code.at(result, start), code.add(block.column, column));
+    auto inMatrix = [&](Value matrix, Value matrixRow) {
+      Value start = code.multiply(code.add(block.row, row), matrixRow);
+      return code.at(code.at(matrix, start), code.add(block.column, column));
+    };
+    SmallVector<Value> addresses{inMatrix(result, resultRow)}, distances{resultRow};
+    if (sum) {
+      addresses.push_back(inMatrix(addend, addendRow));
+      distances.push_back(addendRow);
+    }
     Value tileRows = code.constant(tiles.rows), tileColumns = code.constant(tiles.columns);
     Value skipped = code.larger(code.subtract(needed, row), code.constant(0));
     Value validRows = code.smaller(code.subtract(block.rowCount, row), tileRows);
@@ -128,23 +150,28 @@ private:
     Value hasRows = code.isEqual(code.subtract(validRows, skipped), tileRows);
     Value isWhole = code.both(hasColumns, hasRows);
     code.branch(
-        isWhole, [&] { compute(parts.tile, block, lhsPanel, rhsPanel, target, resultRow); },
+        isWhole, [&] { compute(parts.tile, block, lhsPanel, rhsPanel, addresses); },
         [&] {
           Value edgeRows = code.constant(tiles.edgeRows);
-          Value firstTarget = code.at(target, code.multiply(skipped, resultRow));
-          code.loop(skipped, validRows, tiles.edgeRows, {code.at(lhsPanel, skipped), firstTarget},
-                    {edgeRows, code.multiply(resultRow, edgeRows)},
-                    [&](Value first, ValueRange addresses) {
+          for (auto [address, distance] : llvm::zip_equal(addresses, distances)) {
+            address = code.at(address, code.multiply(skipped, distance));
+            distance = code.multiply(distance, edgeRows);
+          }
+          addresses.insert(addresses.begin(), code.at(lhsPanel, skipped));
+          distances.insert(distances.begin(), edgeRows);
+          code.loop(skipped, validRows, tiles.edgeRows, addresses, distances,
+                    [&](Value first, ValueRange next) {
                       Value count = code.smaller(code.subtract(validRows, first), edgeRows);
-                      edgeTile(block, addresses[0], rhsPanel, addresses[1], count, validColumns);
+                      edgeTile(block, next[0], rhsPanel, next.drop_front(), count, validColumns);
                     });
         });
   }
 
-  /// Computes a lower tile, of which `rows` and `columns` are stored.
-  void edgeTile(const Block &block, Value lhsPanel, Value rhsPanel, Value target, Value rows,
-                Value columns) {
-    Value tileColumns = code.constant(tiles.columns);
+  /// Computes a lower tile, of which `rows` and `columns` are stored. The addresses are those of
+  /// the tile in the result and in the addend.
+  void edgeTile(const Block &block, Value lhsPanel, Value rhsPanel, ValueRange addresses,
+                Value rows, Value columns) {
+    Value tileColumns = code.constant(tiles.columns), target = addresses[0];
     auto copy = [&](Value from, Value fromRow, Value to, Value toRow) {
       func::CallOp::create(code.builder, code.loc, parts.copy,
                            {from, fromRow, to, toRow, rows, columns});
@@ -152,19 +179,42 @@ private:
     Value isWhole = code.both(code.isEqual(columns, tileColumns),
                               code.isEqual(rows, code.constant(tiles.edgeRows)));
     code.branch(
-        isWhole, [&] { compute(parts.edgeTile, block, lhsPanel, rhsPanel, target, resultRow); },
+        isWhole, [&] { compute(parts.edgeTile, block, lhsPanel, rhsPanel, addresses); },
         [&] {
           code.branch(block.continues, [&] { copy(target, resultRow, scratch, tileColumns); });
-          compute(parts.edgeTile, block, lhsPanel, rhsPanel, scratch, tileColumns);
-          copy(scratch, tileColumns, target, resultRow);
+          computeInto(parts.edgeTile, block, lhsPanel, rhsPanel, scratch, tileColumns,
+                      sum ? code.null() : Value());
+          auto store = [&] { copy(scratch, tileColumns, target, resultRow); };
+          if (!sum)
+            return store();
+          code.branch(
+              block.adds,
+              [&] {
+                func::CallOp::create(
+                    code.builder, code.loc, parts.add,
+                    {scratch, tileColumns, target, resultRow, rows, columns, addresses[1], sum});
+              },
+              store);
         });
   }
 
+  /// Computes a tile in place.
   void compute(func::FuncOp function, const Block &block, Value lhsPanel, Value rhsPanel,
-               Value target, Value targetRow) {
-    func::CallOp::create(
-        code.builder, code.loc, function,
-        {lhsPanel, rhsPanel, block.depthCount, target, targetRow, block.continues});
+               ValueRange addresses) {
+    Value added;
+    if (sum)
+      added =
+          arith::SelectOp::create(code.builder, code.loc, block.adds, addresses[1], code.null());
+    computeInto(function, block, lhsPanel, rhsPanel, addresses[0], resultRow, added);
+  }
+
+  void computeInto(func::FuncOp function, const Block &block, Value lhsPanel, Value rhsPanel,
+                   Value target, Value targetRow, Value added) {
+    SmallVector<Value> arguments{lhsPanel, rhsPanel,  block.depthCount,
+                                 target,   targetRow, block.continues};
+    if (sum)
+      arguments.append({added, sum});
+    func::CallOp::create(code.builder, code.loc, function, arguments);
   }
 
   ProductCode &code;
@@ -172,7 +222,8 @@ private:
   ProductParts parts;
   Value lhs, lhsRow, lhsColumn, rhs, rhsRow, rhsColumn, result, resultRow;
   Value rows, columns, depth, below;
-  Value scratch, packedLhs, packedRhs; ///< in the workspace
+  Value sum, addend, addendRow, hasAddend; ///< null without addends
+  Value scratch, packedLhs, packedRhs;     ///< in the workspace
 };
 
 } // namespace

@@ -47,7 +47,14 @@ public:
     carried = loop(code.constant(0), unrolled, tiles.unroll, carried);
     if (tiles.unroll > 1)
       carried = loop(unrolled, depth, 1, carried);
-    storeSums(ValueRange(carried).drop_front(2), result, resultRow);
+    auto sums = ValueRange(carried).drop_front(2);
+    if (code.addends == Addends::None)
+      storeSums(sums, result, resultRow);
+    else
+      code.branch(
+          code.isAddress(arguments[6]),
+          [&] { storeSums(sumsWith(sums, arguments[6], arguments[7]), result, resultRow); },
+          [&] { storeSums(sums, result, resultRow); });
     func::ReturnOp::create(code.builder, code.loc);
   }
 
@@ -82,6 +89,19 @@ private:
     }
     scf::YieldOp::create(code.builder, code.loc, loaded);
     return branch.getResults();
+  }
+
+  SmallVector<Value> sumsWith(ValueRange sums, Value addend, Value record) {
+    const ProductCode::Sum sum = code.loadSum(record);
+    SmallVector<Value> added;
+    for (unsigned row = 0; row < rows; ++row) {
+      for (unsigned vector = 0; vector < vectors; ++vector)
+        added.push_back(code.addTo(sums[row * vectors + vector],
+                                   code.load(code.at(addend, vector * tiles.lanes), tiles.lanes),
+                                   sum));
+      addend = code.at(addend, sum.addendRow);
+    }
+    return added;
   }
 
   void storeSums(ValueRange sums, Value result, Value resultRow) {
@@ -193,10 +213,14 @@ private:
 } // namespace
 
 func::FuncOp buildTileFunction(ProductCode &code, StringRef name, unsigned rows) {
-  auto function = code.startFunction(
-      name + "_tile" + Twine(rows),
-      {code.pointer, code.pointer, code.i64, code.pointer, code.i64, code.builder.getI1Type()},
-      {"lhs", "rhs", "depth", "result", "result_row", "continues"});
+  SmallVector<Type> types{code.pointer, code.pointer, code.i64,
+                          code.pointer, code.i64,     code.builder.getI1Type()};
+  SmallVector<StringRef> names{"lhs", "rhs", "depth", "result", "result_row", "continues"};
+  if (code.addends != Addends::None) {
+    types.append({code.pointer, code.pointer});
+    names.append({"addend", "sum"});
+  }
+  auto function = code.startFunction(name + "_tile" + Twine(rows), types, names);
   TileKernel(code, rows).build(function.getArguments());
   return function;
 }
