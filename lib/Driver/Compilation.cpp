@@ -89,7 +89,8 @@ llvm::Error Compilation::printTorch(llvm::raw_ostream &os) {
 }
 
 llvm::Error Compilation::schedule() {
-  if (llvm::Error error = run(toolchain.toPlan, Stage::Schedule))
+  if (llvm::Error error =
+          run(request.gpu ? toolchain.toPlan : toolchain.toCPUPlan, Stage::Schedule))
     return error;
   llvm::SmallVector<PlanOp> plans = getPlans();
   if (plans.empty())

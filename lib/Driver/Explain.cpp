@@ -56,6 +56,8 @@ void explainProduct(MultiplyOp product, unsigned index, llvm::raw_ostream &os) {
                       factor(product.getLhs(), product.getLhsTransposed()),
                       factor(product.getRhs(), product.getRhsTransposed()),
                       describeCondition(product.getCondition()));
+  if (product.getAddend())
+    os << llvm::formatv("  {0,-7} {1}\n", "adds", describeSum(product));
   os << llvm::formatv("  {0,-7} {1} x {2}  {3}\n", "makes", rows, columns,
                       describe(product.getResult()));
   os << llvm::formatv("  {0,-7} {1}{2} * {3} * {4} flop{5}\n", "does",
@@ -180,6 +182,6 @@ void updraft::explainPlan(PlanOp plan, llvm::StringRef numerics, llvm::StringRef
       explainPrologue(prologue, os);
   explainSquareStates(plan, os);
   explainTemporaries(plan, sweeps, os);
-  for (const std::string &reason : whyNotFused(plan))
+  for (const std::string &reason : whyNotFused(plan, !gpu.empty()))
     os << "not fused: " << reason << "\n";
 }

@@ -73,6 +73,8 @@ llvm::StringRef symbolOf(arith::CmpFPredicate predicate) {
 }
 
 Formula constant(Attribute value) {
+  if (auto number = dyn_cast<FloatAttr>(value); number && number.getType().isF32())
+    return {fmt::format("{}", number.getValue().convertToFloat()), Binding::Primary};
   if (auto number = dyn_cast<FloatAttr>(value))
     return {fmt::format("{}", number.getValueAsDouble()), Binding::Primary};
   if (auto number = dyn_cast<IntegerAttr>(value)) {

@@ -16,7 +16,7 @@ namespace {
 /// Numbers the values between stages, which have no names.
 class PlanPrinter {
 public:
-  explicit PlanPrinter(PlanOp plan) : plan(plan) {}
+  PlanPrinter(PlanOp plan, bool isForGPU) : plan(plan), isForGPU(isForGPU) {}
 
   Object print() {
     Array stages;
@@ -44,7 +44,7 @@ public:
                   {"flops", flops},
                   {"streams", std::move(states)},
                   {"stages", std::move(stages)},
-                  {"notFused", Array(whyNotFused(plan))}};
+                  {"notFused", Array(whyNotFused(plan, isForGPU))}};
   }
 
 private:
@@ -133,10 +133,15 @@ private:
     };
     const std::string multiplied = (rows + " * " + columns + " * " + depth).str();
     const std::optional<OperandFormat> format = product.getOperandFormat();
+    Array addends;
+    if (product.getAddend())
+      addends.push_back(describeStream(product.getAddend()));
     return Object{{"kind", "product"},
                   {"number", products++},
                   {"left", factor(product.getLhs(), product.getLhsTransposed())},
                   {"right", factor(product.getRhs(), product.getRhsTransposed())},
+                  {"addends", std::move(addends)},
+                  {"sum", describeSum(product)},
                   {"makes", Array{describeStream(product.getResult())}},
                   {"rows", rows},
                   {"columns", columns},
@@ -162,9 +167,10 @@ private:
   }
 
   PlanOp plan;
+  bool isForGPU;
   llvm::DenseMap<Value, size_t> numbers;
   unsigned sweeps = 0, products = 0, calls = 0;
 };
 } // namespace
 
-Object updraft::planData(PlanOp plan) { return PlanPrinter(plan).print(); }
+Object updraft::planData(PlanOp plan, bool isForGPU) { return PlanPrinter(plan, isForGPU).print(); }

@@ -5,6 +5,7 @@
 #include "Formula.h"
 #include "TypeName.h"
 #include "Updraft/IR/StorageSize.h"
+#include "Updraft/Transforms/Epilogues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
@@ -63,16 +64,19 @@ std::string updraft::describe(Value stream) {
   return ("value per " + stringifyExtent(overOf(stream))).str() + storage;
 }
 
+std::string updraft::formulaOfScalar(Value scalar) {
+  auto result = cast<OpResult>(scalar);
+  Operation *yield = cast<PrologueOp>(result.getOwner()).getBody().front().getTerminator();
+  Value value = yield->getOperand(result.getResultNumber());
+  llvm::SetVector<Value> named;
+  auto name = dyn_cast<NameLoc>(value.getLoc());
+  return name ? name.getName().str() : formulaOf(value, named);
+}
+
 std::string updraft::describeCondition(Value condition) {
   if (!condition)
     return "";
-  auto result = cast<OpResult>(condition);
-  auto prologue = cast<PrologueOp>(result.getOwner());
-  Operation *yield = prologue.getBody().front().getTerminator();
-  Value flag = yield->getOperand(result.getResultNumber());
-  llvm::SetVector<Value> named;
-  auto name = dyn_cast<NameLoc>(flag.getLoc());
-  return ", in steps where " + (name ? name.getName().str() : formulaOf(flag, named));
+  return ", in steps where " + formulaOfScalar(condition);
 }
 
 Sides updraft::sidesOf(Extent matrix) {
@@ -115,7 +119,19 @@ Work updraft::workOf(Block &body) {
   return work;
 }
 
-std::vector<std::string> updraft::whyNotFused(PlanOp plan) {
+std::string updraft::describeSum(MultiplyOp product) {
+  if (!product.getAddend())
+    return "";
+  std::string added = describe(product.getAddend());
+  if (Value scale = product.getAddendScale())
+    added += " times " + formulaOfScalar(scale);
+  added += " to ";
+  if (Value scale = product.getScale())
+    added += formulaOfScalar(scale) + " times ";
+  return added + "the product";
+}
+
+std::vector<std::string> updraft::whyNotFused(PlanOp plan, bool isForGPU) {
   std::vector<std::string> reasons;
   auto sweeps = llvm::to_vector(plan.getBody().getOps<SweepOp>());
   if (plan.hasWholeMatrices())
@@ -133,5 +149,10 @@ std::vector<std::string> updraft::whyNotFused(PlanOp plan) {
       list += (list.empty() ? "" : ", ") + describe(reduction);
     reasons.push_back(llvm::formatv("what comes after sweep {0} needs its {1}", index, list).str());
   }
+  std::string reason;
+  for (unsigned index = 0; index < sweeps.size() && !isForGPU; ++index)
+    if (!epilogueOf(sweeps[index], reason) && !reason.empty())
+      reasons.push_back(
+          llvm::formatv("a product doesn't compute sweep {0}, because {1}", index, reason).str());
   return reasons;
 }

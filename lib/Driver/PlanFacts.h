@@ -48,7 +48,13 @@ llvm::StringRef unitOf(Extent over);
 std::string describe(Extent over);
 
 /// Returns the reasons for several sweeps: the reductions and matrices that each waits for.
-std::vector<std::string> whyNotFused(PlanOp plan);
+/// For a CPU, also of sweeps that a product could compute if it weren't for what they do.
+std::vector<std::string> whyNotFused(PlanOp plan, bool isForGPU);
+
+/// Returns the formula of a scalar that a prologue computes.
+std::string formulaOfScalar(mlir::Value scalar);
+/// Returns "matrix f32 times 3.4445 to 2.0315 times the product", or "" without an addend.
+std::string describeSum(MultiplyOp product);
 
 } // namespace updraft
 

@@ -213,9 +213,13 @@ private:
     result.sequence.push_back(Stage::prologue(result.prologues++, byTensor));
   }
 
+  /// Returns 0 for null.
+  uint32_t rowPositionOf(Value scalar) const {
+    return scalar ? numbers.rowIndex.lookup(scalar) : 0;
+  }
+
   void addStage(Stage stage, Value condition) {
-    if (condition)
-      stage.condition = numbers.rowIndex.lookup(condition);
+    stage.condition = rowPositionOf(condition);
     result.sequence.push_back(stage);
   }
 
@@ -243,6 +247,11 @@ private:
                                indexOf(product.getResult()), product.getLhsTransposed(),
                                product.getRhsTransposed(), product.getSymmetric(),
                                formatOf(product.getOperandFormat())});
+    runtime::ProductInterface &described = result.products.back();
+    if (product.getAddend())
+      described.addend = indexOf(product.getAddend());
+    described.scale = rowPositionOf(product.getScale());
+    described.addendScale = rowPositionOf(product.getAddendScale());
   }
 
   static std::optional<upd_dtype> formatOf(std::optional<OperandFormat> format) {

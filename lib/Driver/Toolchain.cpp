@@ -27,17 +27,19 @@ static void skipVerification([[maybe_unused]] PassManager &passes) {
 
 Toolchain::Toolchain()
     : context(makeRegistry(), MLIRContext::Threading::DISABLED), toTorch(&context),
-      toPlan(&context), toLLVM(&context), toLineTables(&context), toLineDirectives(&context),
-      toNVVM(&context), toEmulator(&context) {
+      toPlan(&context), toCPUPlan(&context), toLLVM(&context), toLineTables(&context),
+      toLineDirectives(&context), toNVVM(&context), toEmulator(&context) {
   buildTorchPipeline(toTorch);
   buildPlanPipeline(toPlan);
+  buildCPUPlanPipeline(toCPUPlan);
   buildLLVMDialectPipeline(toLLVM);
   toLineTables.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
   toLineDirectives.addPass(
       LLVM::createDIScopeForLLVMFuncOpPass({LLVM::DIEmissionKind::DebugDirectivesOnly}));
   buildNVVMPipeline(toNVVM);
   buildEmulatorPipeline(toEmulator);
-  for (PassManager *passes : {&toTorch, &toPlan, &toLLVM, &toLineTables, &toNVVM, &toEmulator})
+  for (PassManager *passes :
+       {&toTorch, &toPlan, &toCPUPlan, &toLLVM, &toLineTables, &toNVVM, &toEmulator})
     passes->addInstrumentation(std::make_unique<ObservePasses>(observers));
   for (PassManager *passes : {&toLLVM, &toNVVM, &toEmulator})
     skipVerification(*passes);

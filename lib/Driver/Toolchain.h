@@ -34,7 +34,8 @@ struct Toolchain {
 
   mlir::MLIRContext context; ///< threads would cost more than they save on modules of this size
   mlir::PassManager toTorch;
-  mlir::PassManager toPlan;
+  mlir::PassManager toPlan; ///< for a GPU
+  mlir::PassManager toCPUPlan;
   mlir::PassManager toLLVM;
   mlir::PassManager toLineTables;
   mlir::PassManager toLineDirectives; ///< without tables for debuggers

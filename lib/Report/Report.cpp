@@ -71,7 +71,7 @@ llvm::Error observe(const Compiler::Recorded &recorded, const CompileRequest &re
   }
   seen.regions.collect(seen.recording, recorded.module, recorded.placeOf);
   for (PlanOp plan : formsIn<PlanOp>(recorded.module)) {
-    Object data = planData(plan);
+    Object data = planData(plan, request.gpu.has_value());
     addScalarValues(plan, data);
     seen.plans.push_back(std::move(data));
   }

@@ -142,9 +142,15 @@ upd_stage_record DescriptorWriter::stageOf(const PlanInterface &plan, const Stag
                    (product.rhsTransposed ? UPD_PRODUCT_RHS_TRANSPOSED : 0) |
                    (product.symmetric ? UPD_PRODUCT_SYMMETRIC : 0) |
                    (product.operandFormat == UPD_BF16 ? UPD_PRODUCT_BF16 : 0) |
-                   (product.operandFormat == UPD_F16 ? UPD_PRODUCT_F16 : 0);
+                   (product.operandFormat == UPD_F16 ? UPD_PRODUCT_F16 : 0) |
+                   (product.addend ? UPD_PRODUCT_SUM : 0);
     record.over = static_cast<upd_extent>(plan.streams[product.result].over);
-    record.reads = indices(std::array{product.lhs, product.rhs});
+    std::vector<uint32_t> reads{product.lhs, product.rhs};
+    if (product.addend)
+      reads.push_back(*product.addend);
+    record.reads = indices(reads);
+    record.scales[0] = product.scale;
+    record.scales[1] = product.addendScale;
     record.makes = indices(std::array{product.result});
   }
   record.condition = stage.condition;

@@ -156,6 +156,13 @@ ordered_json jsonOf(const ProductInterface &product, uint32_t number) {
       .addFlag(product.symmetric, "symmetric");
   if (product.operandFormat)
     object.add("operand_format", nameOf(*product.operandFormat));
+  if (product.addend) {
+    object.add("addend", *product.addend);
+    if (product.scale != 0)
+      object.add("scale", product.scale);
+    if (product.addendScale != 0)
+      object.add("addend_scale", product.addendScale);
+  }
   return object.add("result", product.result).take();
 }
 

@@ -232,9 +232,31 @@ private:
       fail(fmt::format("{} product of `{}`, expected `f32`",
                        product.operandFormat == UPD_F16 ? "an f16" : "a bf16",
                        nameOf(rule.compute)));
+    checkSum(product);
     if (product.symmetric && result.down != result.along)
       fail(fmt::format("the result of a symmetric product is over {}",
                        textOf(plan.streams[product.result].over)));
+  }
+
+  void checkSum(const ProductInterface &product) {
+    if (product.scale >= plan.rowScalars || product.addendScale >= plan.rowScalars)
+      fail(fmt::format("a product has the scales {} and {} of a row of {} scalars", product.scale,
+                       product.addendScale, plan.rowScalars));
+    if (!product.addend) {
+      if ((product.scale | product.addendScale) != 0)
+        fail("a product has a scale, but no addend");
+      return;
+    }
+    sidesOfFactor(*product.addend, false, "the addend");
+    if (!problem.empty())
+      return;
+    const StreamInterface &result = plan.streams[product.result];
+    if (*product.addend == product.result || plan.streams[*product.addend].over != result.over)
+      fail(fmt::format("the addend of a product is stream {}, expected another one over {} than "
+                       "the result",
+                       *product.addend, textOf(result.over)));
+    if (!rule.gpu.empty())
+      fail("a product of a rule for a GPU has an addend");
   }
 
   /// Returns the extent of a stream of a call, which must be of the compute type.

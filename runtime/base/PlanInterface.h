@@ -128,12 +128,15 @@ struct ScalarReductions {
   uint32_t count = 0;
 };
 
-/// A product of two matrices. Its members are stream numbers.
+/// A product of two matrices, which may add a third one. Its members are stream numbers.
 struct ProductInterface {
   uint32_t lhs, rhs, result;
   bool lhsTransposed = false, rhsTransposed = false;
   bool symmetric = false;                      // elements above the diagonal are those below it
   std::optional<upd_dtype> operandFormat = {}; // bf16 or f16: operands may be rounded to it
+  std::optional<uint32_t> addend = {};
+  // Positions in the row of what the product and the addend are multiplied by, or 0.
+  uint32_t scale = 0, addendScale = 0;
 };
 
 /// A call of a function of matrices. Its members are stream numbers.

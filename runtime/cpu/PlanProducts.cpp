@@ -46,6 +46,16 @@ Part partOf(const TensorShape &result, bool symmetric, size_t index, size_t coun
 
 } // namespace
 
+/// Returns the address of a value of the tensor's row, or of 1 for the position 0.
+const void *PlanRun::scaleOf(size_t position, uint32_t scale) const {
+  static constexpr float singleOne = 1;
+  static constexpr double one = 1;
+  const bool isSingle = kernels->interface.compute == UPD_F32;
+  if (scale == 0)
+    return isSingle ? static_cast<const void *>(&singleOne) : &one;
+  return prologueRows.data(list[position].row) + scale * sizeOf(kernels->interface.compute);
+}
+
 void PlanRun::multiplyPart(const ProductInterface &product, size_t position, size_t part,
                            size_t parts, void *workspace) const {
   const timeline::Span span("product", [&](timeline::Event &event) {
@@ -65,7 +75,8 @@ void PlanRun::multiplyPart(const ProductInterface &product, size_t position, siz
     return static_cast<char *>(this->stream(position, stream)) +
            static_cast<size_t>(element) * bytes;
   };
-  upd_product call{};
+  upd_product_sum sum{};
+  upd_product &call = sum.product;
   call.lhs_row = product.lhsTransposed ? 1 : lhs.columns;
   call.lhs_column = product.lhsTransposed ? lhs.columns : 1;
   call.rhs_row = product.rhsTransposed ? 1 : rhs.columns;
@@ -76,11 +87,17 @@ void PlanRun::multiplyPart(const ProductInterface &product, size_t position, siz
   call.depth = product.lhsTransposed ? lhs.rows : lhs.columns;
   call.below = product.symmetric ? rowBegin : INT64_MAX;
   call.workspace = workspace;
+  sum.addend_row = result.columns;
+  sum.scale = scaleOf(position, product.scale);
+  sum.addend_scale = scaleOf(position, product.addendScale);
   for (int64_t batch = 0; batch < result.batches; ++batch) {
     call.lhs = at(product.lhs, batch * lhs.rows * lhs.columns + rowBegin * call.lhs_row);
     call.rhs = at(product.rhs, batch * rhs.rows * rhs.columns + columnBegin * call.rhs_column);
     const int64_t first = batch * result.rows * result.columns;
-    call.result = at(product.result, first + rowBegin * result.columns + columnBegin);
+    const int64_t start = first + rowBegin * result.columns + columnBegin;
+    call.result = at(product.result, start);
+    if (product.addend)
+      sum.addend = at(*product.addend, start);
     (product.operandFormat == UPD_BF16 ? kernels->bf16Product : kernels->product)(&call);
     if (product.symmetric)
       kernels->mirror(at(product.result, first), result.columns, rowBegin, rowEnd);

@@ -154,6 +154,7 @@ private:
     return !isSkipped(position) &&
            (condition == 0 || prologueRows.isSet(list[position].row, condition));
   }
+  const void *scaleOf(size_t position, uint32_t scale) const;
   void multiply(const Walk &walk, const StageInterface &stage) const;
   void multiplyPart(const ProductInterface &product, size_t position, size_t part, size_t parts,
                     void *workspace) const;

@@ -40,6 +40,8 @@ MatrixLayout::MatrixLayout(const PlanInterface &planOfAll) : plan(planOfAll) {
       const ProductInterface &product = plan.products[index];
       addRead(product.lhs, stage);
       addRead(product.rhs, stage);
+      if (product.addend)
+        addRead(*product.addend, stage);
       addMade(product.result, stage);
     } else if (kind == StageInterface::Kind::Call) {
       for (const uint32_t operand : plan.calls[index].operands)

@@ -68,6 +68,24 @@ const ProductCase cases[] = {
     let g = if matrix then (grad - row_mean(p) - column_mean(q)) / (n + 1) else grad
     next m = m + g
     next param = param - lr * g)"},
+    {"Sums", R"(
+    let t = lerp(m, grad, 0.5)
+    let square = if matrix then grad @ transpose(param) else 0
+    let x = if matrix then 0.25 * (square @ grad) + lr * grad else grad
+    let y = if matrix then square @ x + t else t
+    let z = if matrix then transpose(x) @ y * lr + transpose(t) @ t else 0
+    let w = if matrix then z + z @ z * 2e-3 else 0
+    next m = t
+    next param = param - lr * bounded(if matrix then y @ w else y))"},
+    {"SymmetricSums", R"(
+    let x = grad / (max(abs(grad)) + 1)
+    let a = if matrix then gram(x) else 0
+    let b = if matrix then lr * (a @ a) + -0.5 * a else 0
+    let other = if matrix then param @ transpose(grad) else 0
+    let c = if matrix then gram(x) * 3 + other else 0
+    let d = if matrix then a @ b + b * 2 else 0
+    next m = m + (if matrix then bounded(d @ x) else x)
+    next param = param - lr * (if matrix then bounded(c @ x + other @ grad) else x))"},
     {"Group", R"(
     let n = group_norm(grad)
     let o = if matrix then (grad @ transpose(grad)) @ grad else grad
@@ -81,7 +99,8 @@ class Products : public testing::TestWithParam<ProductCase> {};
 RuleCase caseOf(const ProductCase &productCase) {
   RuleCase ruleCase;
   ruleCase.filename = "products.upd";
-  ruleCase.source = std::string("fn group_norm(x) = sqrt(group_sum(x * x)) + 1e-6\n"
+  ruleCase.source = std::string("fn bounded(x) = max(-2, min(x, 2))\n"
+                                "fn group_norm(x) = sqrt(group_sum(x * x)) + 1e-6\n"
                                 "rule R(lr = 0.1) {\n  state m = 0\n  update(param, grad) {") +
                     productCase.update + "\n  }\n}\n";
   return ruleCase;

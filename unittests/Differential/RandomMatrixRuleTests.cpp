@@ -31,6 +31,7 @@ private:
   void addState(Shape shape);
   std::string flag(unsigned depth);
   std::string value(Shape shape);
+  std::string sum(Shape shape, Shape square);
   std::string square(Shape shape, const std::string &elements);
   std::string next(const std::string &state, Shape shape, unsigned depth);
 
@@ -67,9 +68,11 @@ std::string Generator::flag(unsigned depth) {
 /// A square matrix by a product or function of matrices. `elements` has the parameter's shape.
 std::string Generator::square(Shape shape, const std::string &elements) {
   const std::string turned = shape == Shape::Rows ? elements : "transpose(" + elements + ")";
-  switch (below(6)) {
+  switch (below(7)) {
   case 0:
     return "bounded(" + name(shape) + " @ " + name(shape) + ")";
+  case 6:
+    return "bounded(" + sum(shape, shape) + " @ " + name(shape) + ")";
   case 1:
     return "qr(" + name(shape) + " + identity(" + turned + "))";
   case 2:
@@ -82,6 +85,13 @@ std::string Generator::square(Shape shape, const std::string &elements) {
   }
 }
 
+/// A matrix of a shape plus its product with a square matrix, which a product can compute.
+std::string Generator::sum(Shape shape, Shape square) {
+  const std::string product = name(shape) + " @ " + name(square);
+  return "(" + pick({product, "0.5 * (" + product + ")", "lr * (" + product + ")"}) + " + " +
+         pick({"", "0.75 * ", "lr * "}) + name(shape) + ")";
+}
+
 /// An expression of a shape, whose elements stay small.
 std::string Generator::value(Shape shape) {
   if (chance(25))
@@ -90,7 +100,9 @@ std::string Generator::value(Shape shape) {
     return "bounded(" + name(shape) + pick({" + ", " - ", " * "}) + name(shape) + ")";
   if (shape != Shape::Elements)
     return square(shape, name(Shape::Elements));
-  switch (below(5)) {
+  switch (below(6)) {
+  case 5:
+    return "bounded(" + sum(shape, Shape::Columns) + " @ " + name(Shape::Columns) + ")";
   case 0:
     return "bounded(" + name(Shape::Rows) + " @ " + name(shape) + ")";
   case 1:

@@ -221,7 +221,8 @@ template <typename Change> std::string withProduct(Change change) {
 TEST(Descriptor, RefusesOtherMembersOfAProduct) {
   using Stage = upd_stage_record;
   EXPECT_EQ(problemOf(withProduct([](Stage &) {})), "");
-  const std::string members = "a product has other members than two operands and a result";
+  const std::string members =
+      "a product has other members than two operands, an addend and a result";
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.reads.count = 1; })), members);
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.makes.count = 0; })), members);
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { std::swap(stage.makes, stage.reads); })),
@@ -232,7 +233,8 @@ TEST(Descriptor, RefusesOtherMembersOfAProduct) {
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.loop = UPD_LOOP_MATRIX; })), members);
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= UPD_PROLOGUE_BY_TENSOR; })),
             members);
-  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= 64; })), members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= 128; })), members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= UPD_PRODUCT_SUM; })), members);
   EXPECT_EQ(problemOf(withProduct(
                 [](Stage &stage) { stage.flags |= UPD_PRODUCT_BF16 | UPD_PRODUCT_F16; })),
             "a product is both bf16 and f16");

@@ -188,6 +188,8 @@ private:
     if (stage.kind == StageInterface::Kind::Product) {
       const ProductInterface &product = plan.products[stage.index];
       reads = {product.lhs, product.rhs};
+      if (product.addend)
+        reads.push_back(*product.addend);
       made = product.result;
     } else if (stage.kind == StageInterface::Kind::Call) {
       reads = plan.calls[stage.index].operands;

@@ -165,6 +165,16 @@ TEST(RuleInterface, RefusesInvalidProducts) {
                  "a bf16 product of `f64`, expected `f32`");
   EXPECT_PROBLEM(doubleProducts, plan.products[1].operandFormat = UPD_F16,
                  "an f16 product of `f64`, expected `f32`");
+  EXPECT_PROBLEM(products, (plan.rowScalars = 2, plan.products[1].scale = 1),
+                 "a product has a scale, but no addend");
+  EXPECT_PROBLEM(products, plan.products[1].addendScale = 9,
+                 "a product has the scales 0 and 9 of a row of 1 scalars");
+  EXPECT_PROBLEM(products, plan.products[1].addend = 9, "the addend of a product is stream 9 of 6");
+  EXPECT_PROBLEM(products, plan.products[1].addend = 2,
+                 "the addend of a product is stream 2, expected another one over an element than "
+                 "the result");
+  EXPECT_PROBLEM(products, (rule.gpu = "nvptx:sm_80", plan.products[1].addend = 0),
+                 "a product of a rule for a GPU has an addend");
   EXPECT_PROBLEM(products, plan.products[1].symmetric = true,
                  "the result of a symmetric product is over an element");
   EXPECT_PROBLEM(

@@ -190,6 +190,19 @@ TEST(RuleInterface, HoldsProductsAndShapes) {
   EXPECT_EQ(wide.sequence[3].index, 2u);
 }
 
+TEST(RuleInterface, HoldsSums) {
+  RuleInterface rule = products();
+  rule.plans[2].rowScalars = 4;
+  rule.plans[2].products[1].addend = 0;
+  rule.plans[2].products[1].scale = 2;
+  rule.plans[2].products[1].addendScale = 3;
+  const PlanInterface read = readBack(rule).plans[2];
+  EXPECT_EQ(read.products[1].addend, 0u);
+  EXPECT_EQ(read.products[1].scale, 2u);
+  EXPECT_EQ(read.products[1].addendScale, 3u);
+  EXPECT_FALSE(read.products[0].addend);
+}
+
 TEST(RuleInterface, HoldsFormatsOfOperands) {
   RuleInterface rule = products();
   EXPECT_FALSE(readBack(rule).hasBF16Products());

@@ -10,7 +10,7 @@ namespace updraft {
 
 /// Returns the stages of a plan with their streams and costs: the member `plans` of a report
 /// (docs/report-format.md).
-llvm::json::Object planData(PlanOp plan);
+llvm::json::Object planData(PlanOp plan, bool isForGPU);
 
 } // namespace updraft
 
