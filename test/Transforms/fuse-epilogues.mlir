@@ -3,7 +3,7 @@
 // Constants become results of the first prologue, each once. The terms may be in any order, and the
 // addend may be an operand, or the other of two products.
 
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @Sums
+// CHECK-LABEL: updraft.plan @Sums
 // CHECK:         %[[K:.*]]:4 = updraft.prologue(%a) : (f64) -> (f32, i1, f32, f32) {
 // CHECK:           %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
 // CHECK:           %[[THREE:.*]] = arith.constant 3.000000e+00 : f32
@@ -11,7 +11,7 @@
 // CHECK:         %[[GRAM:.*]] = updraft.multiply symmetric %grad, %grad transposed
 // CHECK-NEXT:    %[[B:.*]] = updraft.multiply symmetric %[[GRAM]], %[[GRAM]] scale(%[[K]]#2) addend(%[[GRAM]]) addend_scale(%[[K]]#3) :
 // CHECK-NEXT:    %[[X:.*]] = updraft.multiply %[[B]], %grad scale(%[[K]]#0) addend(%grad) :
-// CHECK-NEXT:    %[[Y:.*]] = updraft.multiply when(%[[K]]#1) symmetric %[[B]], %[[B]] addend(%[[B]]) addend_scale(%[[K]]#2) :
+// CHECK-NEXT:    %[[Y:.*]] = updraft.multiply when(%[[K]]#1) symmetric %[[B]], %[[B]] addend(%[[GRAM]]) addend_scale(%[[K]]#2) :
 // CHECK-NEXT:    updraft.multiply %[[Y]], %[[X]] : <f32, rows_by_rows>, <f32> -> <f32>
 // CHECK-NEXT:  }
 updraft.plan @Sums compute f32 matrix {
@@ -45,7 +45,7 @@ updraft.plan @Sums compute f32 matrix {
     updraft.store make(%3 : f32)
   }
   %p = updraft.multiply when(%flag) symmetric %b, %b : <f32, rows_by_rows>, <f32, rows_by_rows> -> <f32, rows_by_rows>
-  %y = updraft.sweep when(%flag) over rows_by_rows reads(%b, %p : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32, rows_by_rows>) -> !updraft.stream<f32, rows_by_rows> {
+  %y = updraft.sweep when(%flag) over rows_by_rows reads(%gram, %p : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32, rows_by_rows>) -> !updraft.stream<f32, rows_by_rows> {
   ^bb0(%arg0: f32, %arg1: f32):
     %two = arith.constant 2.0 : f32
     %2 = arith.mulf %arg0, %two : f32
@@ -58,7 +58,7 @@ updraft.plan @Sums compute f32 matrix {
 // -----
 
 // The later of two products adds the earlier one.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @TwoProducts compute f64
+// CHECK-LABEL: updraft.plan @TwoProducts compute f64
 // CHECK:         %[[X:.*]] = updraft.multiply %{{.*}}, %param : <f64, rows_by_rows>, <f64> -> <f64>
 // CHECK-NEXT:    %[[Y:.*]] = updraft.multiply %{{.*}}, %grad scale(%{{.*}}#2) addend(%[[X]]) addend_scale(%{{.*}}#0) : <f64, rows_by_rows>, <f64> -> <f64>
 // CHECK-NEXT:    updraft.multiply %{{.*}}, %[[Y]]
@@ -90,9 +90,9 @@ updraft.plan @TwoProducts compute f64 matrix {
 // -----
 
 // In a fast plan, the sum is a fused multiply-add of the addend.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @Fast
+// CHECK-LABEL: updraft.plan @Fast
 // CHECK:         %[[X:.*]] = updraft.multiply bf16 %{{.*}}, %grad scale(%[[K:.*]]#2) addend(%grad) addend_scale(%[[K]]#0) : <f32, rows_by_rows>, <f32> -> <f32>
-// CHECK-NEXT:    %[[Y:.*]] = updraft.multiply %{{.*}}, %[[X]] addend(%[[X]]) :
+// CHECK-NEXT:    %[[Y:.*]] = updraft.multiply %{{.*}}, %[[X]] addend(%grad) :
 // CHECK-NEXT:    updraft.multiply %{{.*}}, %[[Y]] : <f32, rows_by_rows>, <f32> -> <f32>
 // CHECK-NEXT:    updraft.sweep reads
 // CHECK:           math.fma
@@ -118,13 +118,13 @@ updraft.plan @Fast compute f32 matrix fast {
     updraft.store make(%3 : f32)
   }
   %1 = updraft.multiply %gram, %x : <f32, rows_by_rows>, <f32> -> <f32>
-  %y = updraft.sweep reads(%x, %1 : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+  %y = updraft.sweep reads(%grad, %1 : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
   ^bb0(%arg0: f32, %arg1: f32):
     %2 = arith.addf %arg0, %arg1 : f32
     updraft.store make(%2 : f32)
   }
   %p = updraft.multiply %gram, %y : <f32, rows_by_rows>, <f32> -> <f32>
-  %z = updraft.sweep reads(%y, %p : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+  %z = updraft.sweep reads(%grad, %p : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
   ^bb0(%arg0: f32, %arg1: f32):
     %two = arith.constant 2.0 : f32
     %2 = math.fma %arg1, %two, %arg0 : f32
@@ -134,8 +134,42 @@ updraft.plan @Fast compute f32 matrix fast {
 
 // -----
 
+// The other matrix is a sum, whose memory the sweep takes.
+// CHECK-LABEL: updraft.plan @Replaces
+// CHECK:         %[[S:.*]] = updraft.multiply %{{.*}}, %grad addend(%grad)
+// CHECK-NEXT:    updraft.multiply %{{.*}}, %[[S]] : <f32, rows_by_rows>, <f32> -> <f32>
+// CHECK-NEXT:    updraft.sweep
+updraft.plan @Replaces compute f32 matrix {
+  %a = updraft.hyper "a" = 5.000000e-01
+  %param = updraft.stream "param" : <f32>
+  %grad = updraft.stream "grad" : <f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %k, %flag = updraft.prologue(%a) : (f64) -> (f32, i1) {
+  ^bb0(%arg0: f64):
+    %true = arith.constant true
+    %0 = arith.truncf %arg0 : f64 to f32
+    updraft.yield %0, %true : f32, i1
+  }
+  %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %x = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
+  %s = updraft.sweep reads(%grad, %x : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+  ^bb0(%arg0: f32, %arg1: f32):
+    %0 = arith.addf %arg0, %arg1 : f32
+    updraft.store make(%0 : f32)
+  }
+  %y = updraft.multiply %gram, %s : <f32, rows_by_rows>, <f32> -> <f32>
+  %t = updraft.sweep reads(%s, %y : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+  ^bb0(%arg0: f32, %arg1: f32):
+    %0 = arith.addf %arg0, %arg1 : f32
+    updraft.store make(%0 : f32)
+  }
+}
+
+// -----
+
 // Another operation reads the product.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @UsedTwice
+// CHECK-LABEL: updraft.plan @UsedTwice
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
 updraft.plan @UsedTwice compute f32 matrix {
@@ -163,7 +197,7 @@ updraft.plan @UsedTwice compute f32 matrix {
 // -----
 
 // A reduction.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @Reduces
+// CHECK-LABEL: updraft.plan @Reduces
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
 updraft.plan @Reduces compute f32 matrix {
@@ -191,7 +225,7 @@ updraft.plan @Reduces compute f32 matrix {
 // -----
 
 // The parameter.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @Writes
+// CHECK-LABEL: updraft.plan @Writes
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
 updraft.plan @Writes compute f32 matrix {
@@ -218,7 +252,7 @@ updraft.plan @Writes compute f32 matrix {
 // -----
 
 // Two matrices.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @TwoResults
+// CHECK-LABEL: updraft.plan @TwoResults
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
 updraft.plan @TwoResults compute f32 matrix {
@@ -245,7 +279,7 @@ updraft.plan @TwoResults compute f32 matrix {
 // -----
 
 // Two addends.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @TwoAddends
+// CHECK-LABEL: updraft.plan @TwoAddends
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
 updraft.plan @TwoAddends compute f32 matrix {
@@ -273,7 +307,7 @@ updraft.plan @TwoAddends compute f32 matrix {
 // -----
 
 // No addend.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @NoAddend
+// CHECK-LABEL: updraft.plan @NoAddend
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
 updraft.plan @NoAddend compute f32 matrix {
@@ -300,7 +334,7 @@ updraft.plan @NoAddend compute f32 matrix {
 // -----
 
 // A value per row.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @Rows
+// CHECK-LABEL: updraft.plan @Rows
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
 updraft.plan @Rows compute f32 matrix {
@@ -333,7 +367,7 @@ updraft.plan @Rows compute f32 matrix {
 // -----
 
 // More than a sum.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @Function
+// CHECK-LABEL: updraft.plan @Function
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
 updraft.plan @Function compute f32 matrix {
@@ -360,7 +394,7 @@ updraft.plan @Function compute f32 matrix {
 // -----
 
 // Another condition.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @Condition
+// CHECK-LABEL: updraft.plan @Condition
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
 updraft.plan @Condition compute f32 matrix {
@@ -387,7 +421,7 @@ updraft.plan @Condition compute f32 matrix {
 // -----
 
 // The addend is made after the product.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @LateAddend
+// CHECK-LABEL: updraft.plan @LateAddend
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
 updraft.plan @LateAddend compute f32 matrix {
@@ -418,7 +452,7 @@ updraft.plan @LateAddend compute f32 matrix {
 // -----
 
 // A factor is known after the product.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @LateScale
+// CHECK-LABEL: updraft.plan @LateScale
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
 updraft.plan @LateScale compute f32 matrix {
@@ -451,7 +485,7 @@ updraft.plan @LateScale compute f32 matrix {
 // -----
 
 // The addend is overwritten before the sweep reads it.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @Overwritten
+// CHECK-LABEL: updraft.plan @Overwritten
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
 updraft.plan @Overwritten compute f32 matrix {
@@ -482,7 +516,7 @@ updraft.plan @Overwritten compute f32 matrix {
 // -----
 
 // The product is symmetric, its addend isn't.
-// CHECK-LAB!updraft.stream<f32>: updraft.plan @Asymmetric
+// CHECK-LABEL: updraft.plan @Asymmetric
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
 updraft.plan @Asymmetric compute f32 matrix {

@@ -7,7 +7,7 @@
 
 #include "ProductOperand.h"
 #include "updraft-c/kernel.h"
-#include "updraft/Conversion/Product.h"
+#include "updraft/Conversion/Addends.h"
 
 #include <algorithm>
 #include <bit>

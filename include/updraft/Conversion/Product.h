@@ -5,6 +5,7 @@
 #define UPDRAFT_CONVERSION_PRODUCT_H
 
 #include "mlir/IR/Builders.h"
+#include "updraft/Conversion/Addends.h"
 
 namespace updraft {
 
@@ -57,13 +58,6 @@ struct ProductTiles {
   int64_t lhsOffset() const { return (edgeRows * columns + 63) / 64 * 64; }
   int64_t rhsOffset() const { return (lhsOffset() + rowBlock * depthBlock + lanes + 63) / 64 * 64; }
   int64_t workspaceElements() const { return rhsOffset() + colBlock * depthBlock + lanes; }
-};
-
-/// How products add a third matrix, if they do (upd_product_sum).
-enum class Addends {
-  None,
-  Rounded, ///< scale * product + addend_scale * addend
-  Fused    ///< fma(addend_scale, addend, scale * product)
 };
 
 /// Builds `NAME`_product and `NAME`_mirror at the insertion point, in a module, and private
