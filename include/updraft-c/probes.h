@@ -5,7 +5,7 @@
  * buffer. Reading never makes a step wait.
  *
  * Errors. UPD_INVALID_ARGUMENT: a required pointer is null. The functions report no other error.
- * If a rule has no probes, reading succeeds and returns no rows.
+ * Reading the probes of a rule without probes succeeds and returns no rows.
  *===---------------------------------------------------------------------------------------===*/
 #ifndef UPDRAFT_C_PROBES_H
 #define UPDRAFT_C_PROBES_H

@@ -36,7 +36,7 @@ public:
   }
 
 private:
-  /// Returns the last product that only the sweep reads, and that has no addend yet.
+  /// Returns the last product that has no addend and no other reader than the sweep.
   MultiplyOp productOf() {
     MultiplyOp last;
     for (Value read : sweep.getReads()) {
