@@ -4,10 +4,7 @@
 #include "updraft/Conversion/PlanInterface.h"
 
 #include "updraft/Conversion/StateList.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
-
-#include <set>
 
 using namespace mlir;
 
@@ -41,66 +38,15 @@ static LogicalResult addRow(PlanInterface &interface, PrologueOp prologue, Value
   return success();
 }
 
-namespace {
-
-/// Numbers the temporaries of a plan as streams after its own. Matrices take the number of one of
-/// their type that no later operation reads.
-class TemporaryNumbers {
-public:
-  explicit TemporaryNumbers(PlanInterface &interface)
-      : interface(interface), count(interface.streamCount()) {}
-
-  /// Temporaries become streams; other reductions are numbers.
-  void add(SweepOp sweep) {
-    // A sweep reads an element before it writes it, so it may write where it reads.
-    release(sweep);
-    for (Value result : sweep.getResults())
-      if (isa<StreamType>(result.getType()))
-        insert(result);
-      else
-        insertNext(interface.reducedIndex, result);
-  }
-  /// For products and calls, whose result is not in the memory of an operand.
-  void addWhole(Operation *operation) {
-    insert(operation->getResult(0));
-    release(operation);
-  }
-
-  unsigned end() const { return count; }
-
-private:
-  static bool isMatrix(Value stream) {
-    return isMatrixExtent(cast<StreamType>(stream.getType()).getOver());
-  }
-
-  void insert(Value stream) {
-    std::set<unsigned> &unused = unusedOfType[stream.getType()];
-    if (!isMatrix(stream) || unused.empty())
-      interface.streamIndex.insert({stream, count++});
+// Temporaries become streams after those of the plan; other reductions are numbers. Which matrices
+// have the same memory depends on the tensor: runtime/optimizer/MatrixLayout.h.
+static void addResults(PlanInterface &interface, Operation &operation) {
+  for (Value result : operation.getResults())
+    if (isa<StreamType>(result.getType()))
+      interface.streamIndex.insert({result, interface.streamCount()});
     else
-      interface.streamIndex.insert({stream, unused.extract(unused.begin()).value()});
-  }
-
-  void release(Operation *reader) {
-    llvm::SmallSetVector<Value, 8> operands(llvm::from_range, reader->getOperands());
-    for (Value operand : operands) {
-      if (!isa_and_present<SweepOp, MultiplyOp, CallOp>(operand.getDefiningOp()) ||
-          !isa<StreamType>(operand.getType()) || !isMatrix(operand))
-        continue;
-      if (llvm::none_of(operand.getUsers(),
-                        [&](Operation *user) { return reader->isBeforeInBlock(user); }))
-        unusedOfType[operand.getType()].insert(interface.streamIndex.lookup(operand));
-    }
-  }
-
-  PlanInterface &interface;
-  unsigned count;
-  /// The lowest is taken first, so that each iteration of a loop uses the same ones in the same
-  /// way.
-  llvm::DenseMap<Type, std::set<unsigned>> unusedOfType;
-};
-
-} // namespace
+      insertNext(interface.reducedIndex, result);
+}
 
 FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
   PlanInterface result;
@@ -121,7 +67,6 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
       result.hyperIndex.insert({hyper.getResult(), index});
   unsigned hyperCount = 0;
   addStreams(result, body);
-  TemporaryNumbers temporaries(result);
   for (Operation &op : body) {
     LogicalResult added =
         TypeSwitch<Operation *, LogicalResult>(&op)
@@ -134,19 +79,14 @@ FailureOr<PlanInterface> PlanInterface::of(PlanOp plan) {
               return success();
             })
             .Case([&](PrologueOp prologue) { return addRow(result, prologue, skip); })
-            .Case([&](SweepOp sweep) {
-              temporaries.add(sweep);
-              return success();
-            })
-            .Case<MultiplyOp, CallOp>([&](Operation *operation) {
-              temporaries.addWhole(operation);
+            .Case<SweepOp, MultiplyOp, CallOp>([&](Operation *operation) {
+              addResults(result, *operation);
               return success();
             })
             .Default([](Operation *) { return success(); });
     if (failed(added))
       return failure();
   }
-  result.temporaryEnd = temporaries.end();
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include "TypeName.h"
 #include "updraft/Conversion/PlanInterface.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -85,25 +86,58 @@ void explainCall(CallOp call, unsigned index, bool isForGPU, llvm::raw_ostream &
   os << llvm::formatv("  {0,-7} {1}  {2}\n", "makes", made, describe(call.getResult()));
 }
 
-/// Prints how many matrices of each shape are in memory at a time.
+/// Returns how many matrices of each type a plan needs at a time.
+llvm::MapVector<Type, unsigned> matricesAtATime(PlanOp plan) {
+  llvm::MapVector<Type, unsigned> most, live;
+  auto raise = [&] {
+    for (auto [type, count] : live)
+      most[type] = std::max(most[type], count);
+  };
+  for (Operation &operation : plan.getBody().front()) {
+    if (!isa<SweepOp>(operation) && !isOfWholeMatrices(&operation))
+      continue;
+    auto isMatrix = [](Value value) {
+      auto type = dyn_cast<StreamType>(value.getType());
+      return type && isMatrixExtent(type.getOver()) && !value.getDefiningOp<StreamOp>();
+    };
+    auto isNeededAfter = [&](Value value) {
+      return llvm::any_of(value.getUsers(),
+                          [&](Operation *user) { return operation.isBeforeInBlock(user); });
+    };
+    auto addResults = [&] {
+      for (Value result : llvm::make_filter_range(operation.getResults(), isMatrix))
+        ++live[result.getType()];
+    };
+    auto removeOperands = [&] {
+      const llvm::SmallSetVector<Value, 8> operands(llvm::from_range, operation.getOperands());
+      for (Value operand : llvm::make_filter_range(operands, isMatrix))
+        if (!isNeededAfter(operand))
+          --live[operand.getType()];
+    };
+    // A sweep reads an element before it makes one, so a result may be where an operand was.
+    if (isa<SweepOp>(operation)) {
+      removeOperands();
+      addResults();
+      raise();
+    } else {
+      addResults();
+      raise();
+      removeOperands();
+    }
+  }
+  return most;
+}
+
 void explainMatrices(PlanOp plan, llvm::raw_ostream &os) {
-  FailureOr<PlanInterface> interface = PlanInterface::of(plan);
-  if (failed(interface))
-    return;
-  llvm::MapVector<Type, llvm::SmallDenseSet<unsigned>> matrices;
-  for (Operation &op : plan.getBody().front())
-    for (Value result : op.getResults())
-      if (auto type = dyn_cast<StreamType>(result.getType());
-          type && (isa<SweepOp>(op) || isOfWholeMatrices(&op)) && isMatrixExtent(type.getOver()))
-        matrices[type].insert(interface->streamIndex.lookup(result));
+  const llvm::MapVector<Type, unsigned> matrices = matricesAtATime(plan);
   if (matrices.empty())
     os << "temporaries of a parameter's size: none\n";
-  for (auto &[type, numbers] : matrices) {
+  for (auto [type, count] : matrices) {
     auto stream = cast<StreamType>(type);
     auto [down, along] = sidesOf(stream.getOver());
     os << llvm::formatv("temporaries of {0} x {1}: {2} of {3}, for each parameter that is being "
                         "stepped\n",
-                        down, along, numbers.size(), typeName(stream.getStorage()));
+                        down, along, count, typeName(stream.getStorage()));
   }
   if (matrices.size() > 1)
     os << "temporaries of different shapes use the same memory if no stage needs both\n";

@@ -1,6 +1,6 @@
 //===- MatrixLayout.cpp - Places of the matrices that a plan makes ----------------------------===//
-// Matrices of one type share a stream already, if the compiler can show that no stage needs both.
-// Whether a matrix fits into the memory of one of another shape depends on the tensor.
+// Each matrix of the compiler's is a stream of its own. Which ones fit into the memory of others
+// depends on the tensor.
 
 #include "runtime/optimizer/MatrixLayout.h"
 
@@ -8,6 +8,7 @@
 #include "runtime/optimizer/StateArena.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 using namespace updraft::runtime;
@@ -55,18 +56,33 @@ MatrixLayout::MatrixLayout(const PlanInterface &planOfAll) : plan(planOfAll) {
     }
   }
   const std::vector<size_t> times = timesOf(plan);
-  auto overlap = [&](const std::vector<Lifetime> &first, const std::vector<Lifetime> &second) {
-    return std::any_of(first.begin(), first.end(), [&](const Lifetime &a) {
-      return std::any_of(second.begin(), second.end(), [&](const Lifetime &b) {
-        return times[a.made] <= times[b.read] && times[b.made] <= times[a.read];
-      });
-    });
+  relations.resize(matrices.size());
+  for (size_t first = 0; first < matrices.size(); ++first)
+    for (size_t second = 0; second < matrices.size(); ++second)
+      relations[first].push_back(relate(first, second, times));
+}
+
+// `times` has a number for each stage.
+MatrixLayout::Relation MatrixLayout::relate(size_t first, size_t second,
+                                            const std::vector<size_t> &times) const {
+  const StreamInterface &ofFirst = plan.streams[matrices[first]];
+  const StreamInterface &ofSecond = plan.streams[matrices[second]];
+  const bool sameType = ofFirst.dtype == ofSecond.dtype && ofFirst.over == ofSecond.over;
+  // A sweep reads an element before it makes the one of the same place.
+  auto replaces = [&](const Lifetime &next, const Lifetime &before) {
+    return sameType && plan.sequence[next.made].isSweep() && before.made < next.made &&
+           before.read <= next.made;
   };
-  for (const std::vector<Lifetime> &first : lifetimes) {
-    std::vector<char> &row = overlaps.emplace_back();
-    for (const std::vector<Lifetime> &second : lifetimes)
-      row.push_back(overlap(first, second));
-  }
+  Relation relation = Relation::Free;
+  for (const Lifetime &a : lifetimes[first])
+    for (const Lifetime &b : lifetimes[second]) {
+      if (times[a.made] > times[b.read] || times[b.made] > times[a.read])
+        continue;
+      if (!replaces(a, b) && !replaces(b, a))
+        return Relation::Apart;
+      relation = Relation::Replaced;
+    }
+  return relation;
 }
 
 std::vector<MatrixLayout::Lifetime> *MatrixLayout::lifetimesOf(uint32_t stream) {
@@ -111,7 +127,7 @@ size_t MatrixLayout::bytesOf(size_t matrix, const TensorShape &shape) const {
   return StateArena::aligned(static_cast<size_t>(shape.count(stream.over)) * sizeOf(stream.dtype));
 }
 
-// The largest come first, each at the lowest offset where it overlaps none that it must not.
+// The largest come first, each at the lowest offset where it is in no other one's way.
 MatrixLayout::Places MatrixLayout::place(const TensorShape &shape) const {
   std::vector<size_t> order(matrices.size()), bytes(matrices.size());
   std::iota(order.begin(), order.end(), size_t(0));
@@ -123,18 +139,21 @@ MatrixLayout::Places MatrixLayout::place(const TensorShape &shape) const {
   Places places{0, std::vector<size_t>(matrices.size())};
   for (auto next = order.begin(); next != order.end(); ++next) {
     const size_t matrix = *next;
-    size_t &offset = places.offsets[matrix];
-    auto isInTheWay = [&](size_t other) {
-      return overlaps[matrix][other] && offset < places.offsets[other] + bytes[other] &&
-             places.offsets[other] < offset + bytes[matrix];
+    auto fits = [&](size_t offset) {
+      return std::none_of(order.begin(), next, [&](size_t other) {
+        const size_t place = places.offsets[other];
+        const Relation relation = relations[matrix][other];
+        return relation != Relation::Free && offset < place + bytes[other] &&
+               place < offset + bytes[matrix] && (relation == Relation::Apart || offset != place);
+      });
     };
-    for (;;) {
-      const auto other = std::find_if(order.begin(), next, isInTheWay);
-      if (other == next)
-        break;
-      offset = places.offsets[*other] + bytes[*other];
-    }
-    places.bytes = std::max(places.bytes, offset + bytes[matrix]);
+    size_t chosen = fits(0) ? 0 : std::numeric_limits<size_t>::max();
+    for (auto other = order.begin(); other != next; ++other)
+      for (const size_t offset : {places.offsets[*other], places.offsets[*other] + bytes[*other]})
+        if (offset < chosen && fits(offset))
+          chosen = offset;
+    places.offsets[matrix] = chosen;
+    places.bytes = std::max(places.bytes, chosen + bytes[matrix]);
   }
   return places;
 }

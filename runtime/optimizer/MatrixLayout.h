@@ -6,6 +6,7 @@
 #include "runtime/base/PlanInterface.h"
 #include "runtime/optimizer/TensorShape.h"
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -37,6 +38,14 @@ private:
     size_t made, read;
   };
 
+  enum class Relation : uint8_t {
+    Free,     ///< never needed at one time
+    Replaced, ///< needed at one time only by sweeps, which read an element of one before they make
+              ///< that of the other
+    Apart     ///< needed at one time
+  };
+
+  Relation relate(size_t first, size_t second, const std::vector<size_t> &times) const;
   bool isNeededAcross(size_t stage) const;
   /// The lifetimes of a stream's values; null if it isn't a matrix.
   std::vector<Lifetime> *lifetimesOf(uint32_t stream);
@@ -47,7 +56,7 @@ private:
   const PlanInterface &plan;
   std::vector<uint32_t> matrices;
   std::vector<std::vector<Lifetime>> lifetimes; // of the values in each matrix, in order
-  std::vector<std::vector<char>> overlaps;      // by two matrices: both are needed at one time
+  std::vector<std::vector<Relation>> relations; // by two matrices
 };
 
 } // namespace updraft::runtime

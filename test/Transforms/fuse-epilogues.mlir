@@ -134,12 +134,12 @@ updraft.plan @Fast compute f32 matrix fast {
 
 // -----
 
-// The other matrix is a sum, whose memory the sweep takes.
-// CHECK-LABEL: updraft.plan @Replaces
+// The addend is the sum of the product before.
+// CHECK-LABEL: updraft.plan @Iterates
 // CHECK:         %[[S:.*]] = updraft.multiply %{{.*}}, %grad addend(%grad)
-// CHECK-NEXT:    updraft.multiply %{{.*}}, %[[S]] : <f32, rows_by_rows>, <f32> -> <f32>
-// CHECK-NEXT:    updraft.sweep
-updraft.plan @Replaces compute f32 matrix {
+// CHECK-NEXT:    updraft.multiply %{{.*}}, %[[S]] addend(%[[S]])
+// CHECK-NOT:     updraft.sweep
+updraft.plan @Iterates compute f32 matrix {
   %a = updraft.hyper "a" = 5.000000e-01
   %param = updraft.stream "param" : <f32>
   %grad = updraft.stream "grad" : <f32>

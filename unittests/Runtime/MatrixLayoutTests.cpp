@@ -72,6 +72,38 @@ TEST(MatrixLayout, MatricesThatAreNotNeededTogetherShareMemory) {
   EXPECT_EQ(layout.place(shapeOf(0, 64)).bytes, 0u);
 }
 
+TEST(MatrixLayout, ASweepMakesAMatrixWhereItReadsOne) {
+  PlanInterface plan = planWith({Extent::Element, Extent::Element, Extent::RowsByRows});
+  addSweep(plan, Extent::Element, {1}, {2});
+  addSweep(plan, Extent::Element, {2}, {3});
+  EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 16)).bytes, bytesOf(8 * 16));
+  // A later stage reads the first matrix, too.
+  addProduct(plan, 3, 2, 4);
+  EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 16)).bytes, bytesOf(2 * 8 * 16 + 8 * 8));
+}
+
+// X, B X + X and so on take turns with the square matrices, none of which is where it was before.
+TEST(MatrixLayout, IterationsOfSumsInProductsNeedThreeMatrices) {
+  PlanInterface plan = planWith({});
+  uint32_t x = 1;
+  auto add = [&](Extent over, uint32_t lhs, uint32_t rhs, uint32_t addend) {
+    const auto result = static_cast<uint32_t>(plan.streams.size());
+    plan.streams.push_back({StreamInterface::Kind::Temporary, UPD_F32, over});
+    addProduct(plan, lhs, rhs, result);
+    plan.products.back().addend = addend;
+    return result;
+  };
+  x = add(Extent::Element, x, x, x);
+  for (int step = 0; step < 5; ++step) {
+    const uint32_t gram = add(Extent::RowsByRows, x, x, x);
+    const uint32_t polynomial = add(Extent::RowsByRows, gram, gram, gram);
+    x = add(Extent::Element, polynomial, x, x);
+  }
+  const MatrixLayout layout(plan);
+  EXPECT_EQ(layout.place(shapeOf(64, 64)).bytes, bytesOf(3 * 64 * 64));
+  EXPECT_EQ(layout.place(shapeOf(64, 256)).bytes, bytesOf(2 * 64 * 256 + 64 * 64));
+}
+
 TEST(MatrixLayout, CallsThatFollowEachOtherRunAtOneTime) {
   PlanInterface plan = planWith({Extent::RowsByRows, Extent::RowsByRows, Extent::Element});
   addSweep(plan, Extent::RowsByRows, {0}, {2});

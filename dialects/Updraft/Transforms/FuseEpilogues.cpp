@@ -65,19 +65,9 @@ private:
       return "its other stream is not a matrix of the product's shape and type";
     if (sweep.getCondition() != found.product.getCondition())
       return "it has another condition than the product";
-    if (isReplaced(found.addend))
-      return "the sum takes the memory of its other matrix";
     if (found.product.getSymmetric() && !isSymmetricStream(found.addend))
       return "its other matrix may not be symmetric, as the product is";
     return "";
-  }
-
-  /// Whether a matrix was computed by a sweep or is a sum. An iteration replaces such a matrix by
-  /// the next one. As the result of a product, the next one would need more memory: it can't be
-  /// where an operand is.
-  static bool isReplaced(Value matrix) {
-    auto product = matrix.getDefiningOp<MultiplyOp>();
-    return matrix.getDefiningOp<SweepOp>() || (product && product.getAddend());
   }
 
   Value elementOf(bool ofSecond) {

@@ -307,9 +307,7 @@ def FuseEpiloguesPass : Pass<"updraft-fuse-epilogues", "::mlir::ModuleOp"> {
     A sweep stays if it reduces values, writes the parameter or a state, or makes several matrices;
     if it reads other streams than the product and one matrix of the same type; if it computes more
     than the sum; if it has another condition than the product, or needs something that is computed
-    after it; if the product is symmetric and the matrix isn't known to be; or if the matrix is the
-    result of another sweep or sum, because the sweep then replaces it in memory, which a product
-    can't.
+    after it; or if the product is symmetric and the matrix isn't known to be.
 
     Before:
 

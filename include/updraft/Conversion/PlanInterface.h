@@ -17,14 +17,12 @@ struct PlanInterface {
   mutable PlanOp plan; ///< a handle with non-const accessors
   mlir::Type compute;  ///< f32 or f64; also the type of a row's values
   llvm::DenseMap<mlir::Value, unsigned> hyperIndex;
-  /// The elements, or the codes of blocks. Temporaries come last; several matrices may have one
-  /// number if they exist one after the other.
+  /// The elements, or the codes of blocks. Temporaries come last.
   llvm::DenseMap<mlir::Value, unsigned> streamIndex;
   llvm::DenseMap<mlir::Value, unsigned> scaleIndex;   ///< of the scales of blocks, after the states
   llvm::DenseMap<mlir::Value, unsigned> scalarIndex;  ///< of a scalar state before the step
   llvm::DenseMap<mlir::Value, unsigned> reducedIndex; ///< of a reduction over a tensor or group
   llvm::DenseMap<mlir::Value, unsigned> rowIndex;     ///< 0 is the skip flag
-  unsigned temporaryEnd = 0;                          ///< after the last temporary
   unsigned rowScalarCount = 1;                        ///< values in a row
   /// Maps results of prologues to the states whose next value they are. Rows don't contain them.
   llvm::DenseMap<mlir::Value, ScalarOp> nextScalars;
@@ -32,9 +30,7 @@ struct PlanInterface {
   llvm::DenseMap<mlir::Value, unsigned> probeIndex;
 
   /// The number of entries per tensor in the kernel's `streams`.
-  unsigned streamCount() const {
-    return temporaryEnd ? temporaryEnd : streamIndex.size() + scaleIndex.size();
-  }
+  unsigned streamCount() const { return streamIndex.size() + scaleIndex.size(); }
 };
 
 } // namespace updraft
