@@ -94,8 +94,8 @@ typedef struct upd_range {
 /* Runs a sweep over one range in each of `count` tensors that have the same row.
  *
  * `streams` has, for each tensor in turn, one entry per stream of the plan, in the order of the
- * descriptor. Each entry points to element 0 of the tensor, aligned to its element. Entries may be
- * equal if they are the same tensor; otherwise streams must not overlap.
+ * descriptor. Each entry points to element 0 of the tensor, aligned to its element. The entry of a
+ * matrix that the sweep makes may be that of one that it reads. Otherwise streams must not overlap.
  *   row stream     row r of batch b is at b * rows + r
  *   column stream  column c of batch b is at b * columns + c
  *   batch stream   batch b is at b
@@ -144,9 +144,10 @@ typedef struct upd_product {
 } upd_product;
 
 /* A product and a third matrix: the result is scale * product + addend_scale * addend. Each scale
- * is one value of the compute type. Element (i, j) of the addend is at addend[i * addend_row + j].
- * The addend doesn't overlap the result or the workspace. If it is null, the result is the product,
- * and the other members are unused. */
+ * points to one value of the compute type, aligned to it, and isn't null. Element (i, j) of the
+ * addend is at addend[i * addend_row + j]. The addend may overlap the operands, but neither the
+ * result nor the workspace. If it is null, the result is the product, and the other members are
+ * unused. */
 typedef struct upd_product_sum {
   upd_product product;
   const void *addend; /* element (0, 0) */

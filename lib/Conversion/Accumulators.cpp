@@ -1,7 +1,7 @@
 //===- Accumulators.cpp - The lanes that a reduction adds to ----------------------------------===//
 // The lanes are in memory. An iteration adds to a few lanes and returns to the same ones only after
-// all others, so their stores have long finished. Operations on all lanes are separate functions
-// with loops: inlined at each use, they would take longer to compile than the rest of a sweep.
+// all others, so their stores have long finished. Operations on all lanes are separate functions:
+// inlined at each use, they would take longer to compile than the rest of a sweep.
 
 #include "Accumulators.h"
 
@@ -234,6 +234,7 @@ void LaneAccumulator::add(OpBuilder &builder, Location loc, Value lane, Value va
   Value counted = kind == ReductionKind::sum ? countedBy(builder, loc, values) : Value();
   isCount = isCount && counted;
   if (counted) {
+    assert((!mask || isa<VectorType>(counted.getType())) && "a mask is of a vector's lanes");
     if (mask)
       counted = arith::AndIOp::create(builder, loc, counted, mask);
     if (isa<VectorType>(counted.getType()))

@@ -6,7 +6,6 @@
 #include "Formula.h"
 #include "PlanFacts.h"
 #include "TypeName.h"
-#include "updraft/Conversion/PlanInterface.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"

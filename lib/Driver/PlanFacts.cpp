@@ -48,12 +48,24 @@ std::string updraft::describe(ReductionAttr reduction) {
       .str();
 }
 
+/// Names a product, sweep or call by its number among those of its plan.
+static std::string numbered(Operation *operation) {
+  StringRef kind = isa<MultiplyOp>(operation) ? "product"
+                   : isa<CallOp>(operation)   ? "call"
+                                              : "sweep";
+  auto all = llvm::make_range(operation->getBlock()->begin(), operation->getIterator());
+  const auto number = llvm::count_if(
+      all, [&](Operation &other) { return other.getName() == operation->getName(); });
+  return llvm::formatv("{0} {1}", kind, number).str();
+}
+
 std::string updraft::describe(Value stream) {
   std::string storage = " " + typeName(cast<StreamType>(stream.getType()).getStorage());
   if (auto op = stream.getDefiningOp<StreamOp>())
     return op.getName().str() + storage;
   if (isMatrixExtent(overOf(stream)))
-    return (stream.getDefiningOp<MultiplyOp>() ? "product" : "matrix") + storage;
+    return (stream.getDefiningOp<MultiplyOp>() ? "" : "matrix of ") +
+           numbered(stream.getDefiningOp()) + storage;
   if (auto call = stream.getDefiningOp<CallOp>())
     return stringifyMatrixFunction(call.getFunction()).str() + storage;
   auto sweep = stream.getDefiningOp<SweepOp>();
@@ -152,7 +164,8 @@ std::vector<std::string> updraft::whyNotFused(PlanOp plan, bool isForGPU) {
   std::string reason;
   for (unsigned index = 0; index < sweeps.size() && !isForGPU; ++index)
     if (!epilogueOf(sweeps[index], reason) && !reason.empty())
-      reasons.push_back(
-          llvm::formatv("a product doesn't compute sweep {0}, because {1}", index, reason).str());
+      reasons.push_back(llvm::formatv("a product doesn't compute the sum in sweep {0}, because {1}",
+                                      index, reason)
+                            .str());
   return reasons;
 }

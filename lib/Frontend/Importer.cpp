@@ -60,6 +60,7 @@ public:
   /// Creates the rule at the end of `place`. Returns the flags that are derived from
   /// hyperparameters.
   std::vector<DerivedFlag> importInto(mlir::Block *place, StringRef numerics) {
+    const size_t before = diagnostics.diagnostics().size();
     Location loc = evaluator.location(request.rule->name);
     builder.setInsertionPointToEnd(place);
     std::string name = request.rule->name.text.str() + (isMatrix ? "_matrix" : "");
@@ -76,6 +77,9 @@ public:
                          importRequirements(builder, evaluator, stage, names, diagnostics));
     }
     evaluator.setCalls({});
+    // Otherwise a function could refuse a value that a requirement has named.
+    if (diagnostics.diagnostics().size() != before)
+      return derived;
     importUpdates();
     if (evaluator.emit.chosenFraction)
       op.setChosen(llvm::APFloat(*evaluator.emit.chosenFraction));

@@ -506,6 +506,9 @@ def test_refused_arguments(options, message):
 
 
 def test_refused_models_and_groups():
+    message = "found a generator; pass the model, not its parameters"
+    with pytest.raises(updraft.InvalidArgumentError, match=message):
+        for_model(torch.nn.Linear(2, 2).parameters())
     with pytest.raises(updraft.InvalidArgumentError, match="the model has no parameters"):
         for_model(nn.ReLU(), verbose=False)
     model = Transformer()

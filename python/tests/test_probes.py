@@ -149,7 +149,15 @@ def test_csv(tmp_path):
     assert not path.exists()
     CsvWriter(path)(rows)
     CsvWriter(path)([ProbeRow(2, "c", {"x": 3.0, "y": 4.0})])
-    assert path.read_text() == 'step,parameter,x,y\n1,"a,b",0.5,inf\n1,c,1.0,2.0\n2,c,3.0,4.0\n'
+    text = 'step,parameter,x,y\n1,"a,b",0.5,inf\n1,c,1.0,2.0\n2,c,3.0,4.0\n'
+    assert path.read_text() == text
+    with pytest.raises(updraft.InvalidArgumentError) as refused:
+        CsvWriter(path)([ProbeRow(3, "c", {"x": 3.0, "z": 4.0})])
+    assert str(refused.value) == (
+        f"`{path}` has the columns step, parameter, x, y, but the rows have step, parameter, x, z; "
+        "choose another file"
+    )
+    assert path.read_text() == text
 
 
 def test_tensorboard_takes_a_writer():

@@ -601,6 +601,27 @@ def sort_columns(x: Operand, keys: Operand) -> Value:
     return _call("sort_columns", x, keys)
 
 
+def leading_eigenvectors(x: Operand) -> Value:
+    """The eigenvectors of a symmetric matrix, as columns, those of large eigenvalues first."""
+    return _call("leading_eigenvectors", x)
+
+
+def inverse_fourth_root(x: Operand, eps: Operand) -> Value:
+    """(x + eps I)^(-1/4) of a symmetric matrix.
+
+    If rounding has made the least eigenvalue less than `eps`, all are shifted so that it is `eps`.
+    """
+    return _call("inverse_fourth_root", x, eps)
+
+
+def coupled_newton_root(x: Operand, eps: Operand, steps: Operand) -> Value:
+    """`inverse_fourth_root` by products alone: `steps` steps of the coupled Newton iteration.
+
+    It diverges if rounding has made an eigenvalue of x + eps I negative.
+    """
+    return _call("coupled_newton_root", x, eps, steps)
+
+
 def largest(x: Operand, fraction: Operand) -> Value:
     """Chooses rows by a value per row, or columns by a value per column: 1 for the largest, else 0.
 
@@ -658,7 +679,7 @@ def f16_newton_schulz(x: Operand, coefficients: Coefficients) -> Value:
 
 def newton_schulz_coefficients(set: str, steps: Operand) -> Value:
     """The coefficients of a set of the library, such as "polar_express", for a number of steps of
-    `newton_schulz`. docs/language.md lists the sets.
+    `newton_schulz`. docs/language-matrices.md lists the sets.
     """
     current("newton_schulz_coefficients")
     count = operand(steps, "the steps of `newton_schulz_coefficients`")

@@ -131,6 +131,10 @@ class CsvWriter:
     """Appends rows to a file: `step,parameter,PROBE,…`, with a line of names at its start. Each
     bucket of a histogram has a column, such as `sizes[0.01..1)`.
 
+    Raises:
+        InvalidArgumentError: the file has other columns, such as those of other probes. Raised by
+            the first call with rows.
+
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> write = CsvWriter(folder.name + "/probes.csv")
@@ -142,16 +146,26 @@ class CsvWriter:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
+        self._is_checked = False  # whether the file has the columns of the rows
 
     def __call__(self, rows: Iterable[ProbeRow]) -> None:
         rows = list(rows)
         if not rows:
             return
-        with open(self._path, "a", newline="", encoding="utf-8") as file:
+        names = ["step", "parameter", *(name for name, _ in _columns(rows[0].values))]
+        with open(self._path, "a+", newline="", encoding="utf-8") as file:
             lines = csv.writer(file, lineterminator="\n")
             if file.tell() == 0:
-                names = [name for name, _ in _columns(rows[0].values)]
-                lines.writerow(["step", "parameter", *names])
+                lines.writerow(names)
+            elif not self._is_checked:
+                file.seek(0)
+                found = next(csv.reader(file))
+                if found != names:
+                    raise InvalidArgumentError(
+                        f"`{self._path}` has the columns {', '.join(found)}, but the rows have "
+                        f"{', '.join(names)}; choose another file"
+                    )
+            self._is_checked = True
             for row in rows:
                 numbers = [number for _, number in _columns(row.values)]
                 lines.writerow([row.step, row.parameter, *numbers])

@@ -207,6 +207,9 @@ private:
       return {};
     }
     const StreamInterface &stream = plan.streams[index];
+    if (stream.kind == Kind::Scales)
+      fail(fmt::format("{} of a product has scales of blocks, expected a matrix of `{}`", what,
+                       nameOf(rule.compute)));
     if (!isMatrix(stream.over) || stream.dtype != rule.compute)
       fail(fmt::format("{} of a product is of `{}` over {}, expected a matrix of `{}`", what,
                        nameOf(stream.dtype), textOf(stream.over), nameOf(rule.compute)));

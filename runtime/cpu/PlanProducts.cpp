@@ -160,7 +160,5 @@ void PlanRun::placeMatrices(const Walk &walk) {
   if (hasOwnMatrices || !walk.memory)
     return;
   for (size_t position = walk.tensors.begin; position < walk.tensors.end; ++position)
-    for (size_t i = 0; i < matrices.streams().size(); ++i)
-      setStream(position, matrices.streams()[i],
-                walk.memory->data() + matrixPlaces[position].offsets[i]);
+    placeMatrices(position, walk.memory->data());
 }

@@ -7,6 +7,8 @@
 #include "runtime/cpu/ReductionTree.h"
 
 #include <algorithm>
+#include <new>
+#include <span>
 
 using namespace updraft::runtime;
 
@@ -16,7 +18,7 @@ PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
       windows(plan.hasWholeMatrices()), prologueRows(kernels, planIndex), temporaries(plan),
       matrices(plan), partials(plan.sweeps.size()) {
   domains.emplace_back(SweepDomain::Key());
-  for (const StreamInterface &stream : plan.streams)
+  for (const StreamInterface &stream : std::span(plan.streams).first(plan.firstTemporary))
     elementBytes += stream.over == Extent::Element ? static_cast<int64_t>(sizeOf(stream.dtype)) : 0;
   hasSites = plan.usesRandom;
   ScalarReductions numbered = plan.scalarReductions();
@@ -43,8 +45,6 @@ PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
   if (plan.needsLapack())
     static_cast<void>(Lapack::load(lapack));
   hasOwnMatrices = matrices.outlivesSections([&](size_t stage) { return sectionEndFrom(stage); });
-  if (!hasOwnMatrices)
-    temporaries.leaveOutMatrices();
 }
 
 void PlanRun::clear() {
@@ -57,6 +57,7 @@ void PlanRun::clear() {
   for (SweepDomain &domain : domains)
     domain.clear();
   windows.clear();
+  matrixPlaces.clear();
 }
 
 uint32_t PlanRun::add(uint32_t param, const TensorShape &ofTensor, const PrologueRows::Key &key) {
@@ -74,7 +75,9 @@ uint32_t PlanRun::add(uint32_t param, const TensorShape &ofTensor, const Prologu
     operations += operationsOf(product, position);
   for (const CallInterface &call : plan.calls)
     operations += operationsOf(call, position);
-  windows.add({shape.elements() * elementBytes, domains[0].costOf(position) + operations / 16});
+  matrixPlaces.push_back(matrices.place(shape));
+  windows.add({shape.elements() * elementBytes + static_cast<int64_t>(matrixPlaces.back().bytes),
+               domains[0].costOf(position) + operations / 16});
   return position;
 }
 
@@ -82,9 +85,8 @@ void PlanRun::finish(const std::vector<int64_t> &groupSizes, uint64_t seed,
                      const std::vector<uint64_t> &numbers) {
   prologueRows.finish(groupSizes);
   temporaries.allocate(shapes);
-  matrixPlaces.clear();
-  for (const TensorShape &shape : shapes)
-    matrixPlaces.push_back(matrices.place(shape));
+  if (hasOwnMatrices)
+    allocateOwnMatrices();
   for (uint32_t i = 0; i < plan.sweeps.size(); ++i)
     partials[i].resize(static_cast<size_t>(domainOf(SweepDomain::keyOf(plan.sweeps[i])).leaves()) *
                        scalarReductions[i].size());
@@ -103,6 +105,28 @@ void PlanRun::finish(const std::vector<int64_t> &groupSizes, uint64_t seed,
       }
     }
   }
+}
+
+void PlanRun::allocateOwnMatrices() {
+  size_t total = 0;
+  for (const MatrixLayout::Places &places : matrixPlaces)
+    total += places.bytes;
+  if (total > ownMatrices.size()) {
+    StateArena larger = StateArena::allocate(total);
+    if (!larger.data())
+      throw std::bad_alloc();
+    ownMatrices = std::move(larger);
+  }
+  char *next = ownMatrices.data();
+  for (size_t position = 0; position < list.size(); ++position) {
+    placeMatrices(position, next);
+    next += matrixPlaces[position].bytes;
+  }
+}
+
+void PlanRun::placeMatrices(size_t position, char *memory) {
+  for (size_t i = 0; i < matrices.streams().size(); ++i)
+    setStream(position, matrices.streams()[i], memory + matrixPlaces[position].offsets[i]);
 }
 
 SweepDomain &PlanRun::domainOf(SweepDomain::Key key) {

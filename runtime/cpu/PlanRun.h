@@ -146,6 +146,8 @@ private:
   int64_t operationsOf(const CallInterface &call, size_t position) const;
   void reserveMatrices(const upd_pool &pool);
   void placeMatrices(const Walk &walk);
+  void placeMatrices(size_t position, char *memory);
+  void allocateOwnMatrices();
   const MatrixMemory *memoryOf(size_t index) const {
     return memories.empty() ? nullptr : &memories[index];
   }
@@ -179,13 +181,14 @@ private:
   std::vector<void *> streams; // streamCount for each tensor
   std::array<std::vector<upd_site>, std::size(SweepDomain::siteMatrices)> sites;
   std::vector<SweepDomain> domains; // that of elements, then others that sweeps use
-  int64_t elementBytes = 0;         // sum of all streams over elements
+  int64_t elementBytes = 0;         // of the parameter, the gradient and the states over elements
   TensorWindows windows;
   PrologueRows prologueRows;
   PlanTemporaries temporaries;
   MatrixLayout matrices;
   std::vector<MatrixLayout::Places> matrixPlaces; // of each tensor
-  bool hasOwnMatrices = false;        // each tensor has memory for them, among `temporaries`
+  bool hasOwnMatrices = false;                    // each tensor has memory for them
+  StateArena ownMatrices;
   std::vector<MatrixMemory> memories; // for shared windows, then for the windows of each thread
   size_t sharedThreads = 1;           // that the memory of shared windows is for
   std::vector<std::vector<double>> partials; // of each sweep

@@ -12,7 +12,8 @@
 
 namespace updraft::runtime {
 
-/// The temporaries of a plan for a list of tensors, in one allocation that is reused.
+/// The temporaries of a plan for a list of tensors, except matrices, in one allocation that is
+/// reused.
 class PlanTemporaries {
 public:
   explicit PlanTemporaries(const PlanInterface &plan);
@@ -20,12 +21,8 @@ public:
   bool empty() const { return plan.temporaries().empty(); }
   /// Called before `allocate` if a sweep over `matrices` reduces columns into temporary `index`.
   void markColumns(size_t index, Extent matrices);
-  /// Called before `allocate` if matrices are in other memory.
-  void leaveOutMatrices() { withoutMatrices = true; }
-  /// Whether the memory has temporary `index`.
-  bool has(size_t index) const {
-    return !withoutMatrices || !isMatrix(plan.temporaries()[index].over);
-  }
+  /// Whether the memory has temporary `index`: whether it isn't a matrix.
+  bool has(size_t index) const { return !isMatrix(plan.temporaries()[index].over); }
   /// Throws std::bad_alloc if allocation fails.
   void allocate(const std::vector<TensorShape> &shapes);
 
@@ -49,7 +46,6 @@ private:
                       const TensorShape &shape, int64_t begin, int64_t end) const;
 
   const PlanInterface &plan;
-  bool withoutMatrices = false;
   std::vector<char> hasBlocks;       // for each temporary
   std::vector<Extent> reduced;       // the matrices whose columns are reduced into a temporary
   std::vector<Place> places;         // for each tensor and temporary

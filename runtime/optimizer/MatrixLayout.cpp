@@ -1,6 +1,6 @@
 //===- MatrixLayout.cpp - Places of the matrices that a plan makes ----------------------------===//
-// Each matrix of the compiler's is a stream of its own. Which ones fit into the memory of others
-// depends on the tensor.
+// A plan of the compiler has a stream for each matrix. Which ones fit into the memory of others
+// depends on the tensor. Plans in packages of earlier versions make several matrices in a stream.
 
 #include "runtime/optimizer/MatrixLayout.h"
 
@@ -17,14 +17,18 @@ using namespace updraft::runtime;
 /// sweeps over the same unit, that follow each other.
 static std::vector<size_t> timesOf(const PlanInterface &plan) {
   std::vector<size_t> times(plan.sequence.size());
-  auto runTogether = [&](const StageInterface &first, const StageInterface &second) {
-    if (first.kind != second.kind)
-      return false;
-    return first.kind == StageInterface::Kind::Call ||
-           (first.isSweep() && plan.sweeps[first.index].over == plan.sweeps[second.index].over);
+  auto isTogether = [&](const StageInterface &first, const StageInterface &second) {
+    return first.isSweep() && second.isSweep() &&
+           plan.sweeps[first.index].over == plan.sweeps[second.index].over;
   };
-  for (size_t stage = 1; stage < times.size(); ++stage)
-    times[stage] = times[stage - 1] + !runTogether(plan.sequence[stage - 1], plan.sequence[stage]);
+  size_t callsEnd = 0;
+  for (size_t stage = 0; stage < times.size(); ++stage) {
+    if (stage != 0)
+      times[stage] = times[stage - 1] + (stage >= callsEnd && !isTogether(plan.sequence[stage - 1],
+                                                                          plan.sequence[stage]));
+    if (stage >= callsEnd && plan.sequence[stage].kind == StageInterface::Kind::Call)
+      callsEnd = plan.callsEndFrom(stage);
+  }
   return times;
 }
 

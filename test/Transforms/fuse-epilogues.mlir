@@ -196,10 +196,14 @@ updraft.plan @UsedTwice compute f32 matrix {
 
 // -----
 
-// A reduction.
+// The sweep reduces the sum, which the product makes.
 // CHECK-LABEL: updraft.plan @Reduces
-// CHECK-NOT:     addend
-// CHECK:         updraft.sweep
+// CHECK:         %[[S:.*]] = updraft.multiply %{{.*}}, %grad addend(%grad)
+// CHECK-NEXT:    updraft.sweep reads(%[[S]] : !updraft.stream<f32>) reduces [#updraft.reduction<max over tensor>] -> f64 {
+// CHECK-NEXT:    ^bb0(%[[E:.*]]: f32):
+// CHECK-NEXT:      %[[W:.*]] = arith.extf %[[E]] : f32 to f64
+// CHECK-NEXT:      updraft.store reduce(%[[W]])
+// CHECK:         updraft.multiply %{{.*}}, %[[S]]
 updraft.plan @Reduces compute f32 matrix {
   %a = updraft.hyper "a" = 5.000000e-01
   %param = updraft.stream "param" : <f32>
@@ -220,14 +224,20 @@ updraft.plan @Reduces compute f32 matrix {
     %1 = arith.extf %0 : f32 to f64
     updraft.store reduce(%1) make(%0 : f32)
   }
+  %y = updraft.multiply %gram, %n : <f32, rows_by_rows>, <f32> -> <f32>
 }
 
 // -----
 
-// The parameter.
+// The sweep writes the sum, and something else that scalars and another stream give.
 // CHECK-LABEL: updraft.plan @Writes
-// CHECK-NOT:     addend
-// CHECK:         updraft.sweep
+// CHECK:         %[[K:.*]]:3 = updraft.prologue
+// CHECK:         %[[S:.*]] = updraft.multiply %{{.*}}, %grad scale(%[[K]]#2) addend(%grad) :
+// CHECK-NEXT:    updraft.sweep scalars(%[[K]]#0 : f32) reads(%[[S]], %param : !updraft.stream<f32>, !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
+// CHECK-NEXT:    ^bb0(%[[A:.*]]: f32, %[[E:.*]]: f32, %[[P:.*]]: f32):
+// CHECK-NEXT:      %[[D:.*]] = arith.mulf %[[P]], %[[A]] : f32
+// CHECK-NEXT:      %[[N:.*]] = arith.addf %[[D]], %[[E]] : f32
+// CHECK-NEXT:      updraft.store %[[N]] : f32
 updraft.plan @Writes compute f32 matrix {
   %a = updraft.hyper "a" = 5.000000e-01
   %param = updraft.stream "param" : <f32>
@@ -242,16 +252,20 @@ updraft.plan @Writes compute f32 matrix {
   }
   %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
   %x = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
-  updraft.sweep reads(%grad, %x : !updraft.stream<f32>, !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
-  ^bb0(%arg0: f32, %arg1: f32):
-    %0 = arith.addf %arg0, %arg1 : f32
-    updraft.store %0 : f32
+  updraft.sweep scalars(%k : f32) reads(%grad, %x, %param : !updraft.stream<f32>, !updraft.stream<f32>, !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
+  ^bb0(%arg0: f32, %arg1: f32, %arg2: f32, %arg3: f32):
+    %two = arith.constant 2.0 : f32
+    %0 = arith.mulf %two, %arg2 : f32
+    %1 = arith.subf %arg1, %0 : f32
+    %2 = arith.mulf %arg3, %arg0 : f32
+    %3 = arith.addf %2, %1 : f32
+    updraft.store %3 : f32
   }
 }
 
 // -----
 
-// Two matrices.
+// The sweep uses the other matrix for something else, too.
 // CHECK-LABEL: updraft.plan @TwoResults
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
@@ -278,10 +292,10 @@ updraft.plan @TwoResults compute f32 matrix {
 
 // -----
 
-// Two addends.
+// Two addends, of which the product takes the first.
 // CHECK-LABEL: updraft.plan @TwoAddends
-// CHECK-NOT:     addend
-// CHECK:         updraft.sweep
+// CHECK:         %[[S:.*]] = updraft.multiply %{{.*}}, %grad addend(%param)
+// CHECK-NEXT:    updraft.sweep reads(%grad, %[[S]] : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
 updraft.plan @TwoAddends compute f32 matrix {
   %a = updraft.hyper "a" = 5.000000e-01
   %param = updraft.stream "param" : <f32>
@@ -366,7 +380,7 @@ updraft.plan @Rows compute f32 matrix {
 
 // -----
 
-// More than a sum.
+// Another function of the two.
 // CHECK-LABEL: updraft.plan @Function
 // CHECK-NOT:     addend
 // CHECK:         updraft.sweep
@@ -386,7 +400,7 @@ updraft.plan @Function compute f32 matrix {
   %x = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
   %s = updraft.sweep reads(%grad, %x : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
   ^bb0(%arg0: f32, %arg1: f32):
-    %1 = arith.subf %arg0, %arg1 : f32
+    %1 = arith.maximumf %arg0, %arg1 : f32
     updraft.store make(%1 : f32)
   }
 }
@@ -540,4 +554,206 @@ updraft.plan @Asymmetric compute f32 matrix {
     updraft.store make(%0 : f32)
   }
   %y = updraft.multiply %x, %s : <f32, rows_by_rows>, <f32, rows_by_rows> -> <f32, rows_by_rows>
+}
+
+// -----
+
+// A difference adds the negative.
+// CHECK-LABEL: updraft.plan @Differences
+// CHECK:           %[[MINUS:.*]] = arith.constant -1.000000e+00 : f32
+// CHECK:           %[[HALF:.*]] = arith.constant -5.000000e-01 : f32
+// CHECK:           updraft.yield %{{.*}}, %[[MINUS]], %[[HALF]] : f32, f32, f32
+// CHECK:         %[[X:.*]] = updraft.multiply %{{.*}}, %grad addend(%grad) addend_scale(%[[K:.*]]#1) :
+// CHECK-NEXT:    updraft.multiply %{{.*}}, %[[X]] scale(%[[K]]#2) addend(%[[X]]) addend_scale(%[[K]]#0) :
+// CHECK-NOT:     updraft.sweep
+updraft.plan @Differences compute f32 matrix {
+  %a = updraft.hyper "a" = 5.000000e-01
+  %param = updraft.stream "param" : <f32>
+  %grad = updraft.stream "grad" : <f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %k = updraft.prologue(%a) : (f64) -> f32 {
+  ^bb0(%arg0: f64):
+    %0 = arith.truncf %arg0 : f64 to f32
+    updraft.yield %0 : f32
+  }
+  %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %0 = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
+  %x = updraft.sweep reads(%grad, %0 : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+  ^bb0(%arg0: f32, %arg1: f32):
+    %2 = arith.subf %arg1, %arg0 : f32
+    updraft.store make(%2 : f32)
+  }
+  %1 = updraft.multiply %gram, %x : <f32, rows_by_rows>, <f32> -> <f32>
+  %y = updraft.sweep scalars(%k : f32) reads(%x, %1 : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+  ^bb0(%arg0: f32, %arg1: f32, %arg2: f32):
+    %half = arith.constant 0.5 : f32
+    %2 = arith.mulf %arg0, %arg1 : f32
+    %3 = arith.mulf %arg2, %half : f32
+    %4 = arith.subf %2, %3 : f32
+    updraft.store make(%4 : f32)
+  }
+}
+
+// -----
+
+// No constant is the negative of a scalar.
+// CHECK-LABEL: updraft.plan @NegativeScalar
+// CHECK-NOT:     addend
+// CHECK:         updraft.sweep
+updraft.plan @NegativeScalar compute f32 matrix {
+  %a = updraft.hyper "a" = 5.000000e-01
+  %param = updraft.stream "param" : <f32>
+  %grad = updraft.stream "grad" : <f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %k = updraft.prologue(%a) : (f64) -> f32 {
+  ^bb0(%arg0: f64):
+    %0 = arith.truncf %arg0 : f64 to f32
+    updraft.yield %0 : f32
+  }
+  %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %0 = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
+  %x = updraft.sweep scalars(%k : f32) reads(%grad, %0 : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+  ^bb0(%arg0: f32, %arg1: f32, %arg2: f32):
+    %2 = arith.mulf %arg0, %arg2 : f32
+    %3 = arith.subf %arg1, %2 : f32
+    updraft.store make(%3 : f32)
+  }
+}
+
+// -----
+
+// Only a fast plan rounds the addend and the sum at once.
+// CHECK-LABEL: updraft.plan @ExactFma
+// CHECK-NOT:     addend
+// CHECK:         math.fma
+updraft.plan @ExactFma compute f32 matrix {
+  %a = updraft.hyper "a" = 5.000000e-01
+  %param = updraft.stream "param" : <f32>
+  %grad = updraft.stream "grad" : <f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %k = updraft.prologue(%a) : (f64) -> f32 {
+  ^bb0(%arg0: f64):
+    %0 = arith.truncf %arg0 : f64 to f32
+    updraft.yield %0 : f32
+  }
+  %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %0 = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
+  %x = updraft.sweep scalars(%k : f32) reads(%grad, %0 : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+  ^bb0(%arg0: f32, %arg1: f32, %arg2: f32):
+    %2 = math.fma %arg1, %arg0, %arg2 : f32
+    updraft.store make(%2 : f32)
+  }
+}
+
+// -----
+
+// The product of a fast plan would round a scaled addend and the sum at once.
+// CHECK-LABEL: updraft.plan @FastSum
+// CHECK-NOT:     addend
+// CHECK:         arith.addf
+updraft.plan @FastSum compute f32 matrix fast {
+  %a = updraft.hyper "a" = 5.000000e-01
+  %param = updraft.stream "param" : <f32>
+  %grad = updraft.stream "grad" : <f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %k = updraft.prologue(%a) : (f64) -> f32 {
+  ^bb0(%arg0: f64):
+    %0 = arith.truncf %arg0 : f64 to f32
+    updraft.yield %0 : f32
+  }
+  %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %0 = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
+  %x = updraft.sweep scalars(%k : f32) reads(%grad, %0 : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+  ^bb0(%arg0: f32, %arg1: f32, %arg2: f32):
+    %2 = arith.mulf %arg1, %arg0 : f32
+    %3 = arith.addf %2, %arg2 : f32
+    updraft.store make(%3 : f32)
+  }
+}
+
+// -----
+
+// A factor is an element.
+// CHECK-LABEL: updraft.plan @ElementFactor
+// CHECK-NOT:     addend
+// CHECK:         updraft.sweep
+updraft.plan @ElementFactor compute f32 matrix {
+  %a = updraft.hyper "a" = 5.000000e-01
+  %param = updraft.stream "param" : <f32>
+  %grad = updraft.stream "grad" : <f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %k = updraft.prologue(%a) : (f64) -> f32 {
+  ^bb0(%arg0: f64):
+    %0 = arith.truncf %arg0 : f64 to f32
+    updraft.yield %0 : f32
+  }
+  %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %0 = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
+  %x = updraft.sweep reads(%param, %grad, %0 : !updraft.stream<f32>, !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+  ^bb0(%arg0: f32, %arg1: f32, %arg2: f32):
+    %2 = arith.mulf %arg2, %arg0 : f32
+    %3 = arith.addf %2, %arg1 : f32
+    updraft.store make(%3 : f32)
+  }
+}
+
+// -----
+
+// The first sum is made before the second product, which can then add it.
+// CHECK-LABEL: updraft.plan @Chain
+// CHECK:           %[[THREE:.*]] = arith.constant 3.000000e+00 : f32
+// CHECK:         %[[S:.*]] = updraft.multiply %{{.*}}, %grad addend(%grad) :
+// CHECK-NEXT:    updraft.multiply %{{.*}}, %param scale(%{{.*}}#1) addend(%[[S]]) :
+// CHECK-NOT:     updraft.sweep
+updraft.plan @Chain compute f32 matrix {
+  %a = updraft.hyper "a" = 5.000000e-01
+  %param = updraft.stream "param" : <f32>
+  %grad = updraft.stream "grad" : <f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %k = updraft.prologue(%a) : (f64) -> f32 {
+  ^bb0(%arg0: f64):
+    %0 = arith.truncf %arg0 : f64 to f32
+    updraft.yield %0 : f32
+  }
+  %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %p1 = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
+  %p2 = updraft.multiply %gram, %param : <f32, rows_by_rows>, <f32> -> <f32>
+  %s1 = updraft.sweep reads(%grad, %p1 : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+  ^bb0(%arg0: f32, %arg1: f32):
+    %0 = arith.addf %arg0, %arg1 : f32
+    updraft.store make(%0 : f32)
+  }
+  %s2 = updraft.sweep reads(%p2, %s1 : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+  ^bb0(%arg0: f32, %arg1: f32):
+    %three = arith.constant 3.0 : f32
+    %0 = arith.mulf %arg0, %three : f32
+    %1 = arith.addf %0, %arg1 : f32
+    updraft.store make(%1 : f32)
+  }
+}
+
+// -----
+
+// A sum without constants needs no prologue.
+// CHECK-LABEL: updraft.plan @NoPrologue
+// CHECK:         updraft.multiply %{{.*}}, %grad addend(%grad) :
+// CHECK-NOT:     updraft.sweep
+updraft.plan @NoPrologue compute f32 matrix {
+  %param = updraft.stream "param" : <f32>
+  %grad = updraft.stream "grad" : <f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %p = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
+  %s = updraft.sweep reads(%grad, %p : !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32> {
+  ^bb0(%arg0: f32, %arg1: f32):
+    %0 = arith.addf %arg0, %arg1 : f32
+    updraft.store make(%0 : f32)
+  }
 }

@@ -42,7 +42,8 @@ TensorShape shapeOf(int64_t rows, int64_t columns) { return {1, rows, columns}; 
 
 size_t bytesOf(int64_t elements) { return static_cast<size_t>(elements) * sizeof(float); }
 
-/// Two steps of a Newton-Schulz iteration, as they are compiled.
+/// Two steps of a Newton-Schulz iteration, as in packages of earlier versions: each iteration makes
+/// the matrices of the same streams.
 PlanInterface newtonSchulz() {
   constexpr uint32_t grad = 1, x = 2, bx = 3, gram = 4, polynomial = 5;
   PlanInterface plan =
@@ -93,9 +94,15 @@ TEST(MatrixLayout, IterationsOfSumsInProductsNeedThreeMatrices) {
     plan.products.back().addend = addend;
     return result;
   };
+  auto addGram = [&] {
+    const auto result = static_cast<uint32_t>(plan.streams.size());
+    plan.streams.push_back({StreamInterface::Kind::Temporary, UPD_F32, Extent::RowsByRows});
+    addProduct(plan, x, x, result);
+    return result;
+  };
   x = add(Extent::Element, x, x, x);
   for (int step = 0; step < 5; ++step) {
-    const uint32_t gram = add(Extent::RowsByRows, x, x, x);
+    const uint32_t gram = addGram();
     const uint32_t polynomial = add(Extent::RowsByRows, gram, gram, gram);
     x = add(Extent::Element, polynomial, x, x);
   }
@@ -104,13 +111,31 @@ TEST(MatrixLayout, IterationsOfSumsInProductsNeedThreeMatrices) {
   EXPECT_EQ(layout.place(shapeOf(64, 256)).bytes, bytesOf(2 * 64 * 256 + 64 * 64));
 }
 
-TEST(MatrixLayout, CallsThatFollowEachOtherRunAtOneTime) {
+// No later stage reads the addend, which is no operand of the product.
+TEST(MatrixLayout, AnAddendIsNeededByItsProduct) {
+  PlanInterface plan = planWith({Extent::Element, Extent::RowsByRows, Extent::Element});
+  addSweep(plan, Extent::Element, {1}, {2});
+  addProduct(plan, 1, 1, 3);
+  addProduct(plan, 3, 1, 4);
+  plan.products.back().addend = 2;
+  EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 8)).bytes, bytesOf(3 * 8 * 8));
+}
+
+TEST(MatrixLayout, CallsThatDontDependOnEachOtherRunAtOneTime) {
   PlanInterface plan = planWith({Extent::RowsByRows, Extent::RowsByRows, Extent::Element});
   addSweep(plan, Extent::RowsByRows, {0}, {2});
   addCall(plan, 2, 3);
-  addCall(plan, 3, 4);
+  addCall(plan, 0, 4);
   // Without the second call's time, stream 4 could be where stream 2 was.
   EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 8)).bytes, bytesOf(3 * 8 * 8));
+}
+
+TEST(MatrixLayout, ACallThatReadsTheResultOfAnotherRunsLater) {
+  PlanInterface plan = planWith({Extent::RowsByRows, Extent::RowsByRows, Extent::RowsByRows});
+  addSweep(plan, Extent::RowsByRows, {0}, {2});
+  addCall(plan, 2, 3);
+  addCall(plan, 3, 4);
+  EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 8)).bytes, bytesOf(2 * 8 * 8));
 }
 
 TEST(MatrixLayout, FindsMatricesOfAnotherSection) {
@@ -274,8 +299,9 @@ private:
 };
 
 /// Stages of random kinds, whose operands have been made. Sweeps read matrices of their own shape,
-/// and often follow each other.
-PlanInterface randomPlan(std::mt19937 &random) {
+/// and often follow each other. Each result is a stream of its own, or, as in packages of earlier
+/// versions, one of a few.
+PlanInterface randomPlan(std::mt19937 &random, bool reusesStreams) {
   const Extent extents[] = {Extent::Element, Extent::RowsByRows, Extent::ColumnsByColumns};
   std::vector<Extent> matrices(2 + random() % 7);
   for (Extent &over : matrices)
@@ -289,15 +315,22 @@ PlanInterface randomPlan(std::mt19937 &random) {
   };
   const size_t stages = 4 + random() % 20;
   for (size_t stage = 0; stage < stages; ++stage) {
-    const auto result = static_cast<uint32_t>(2 + random() % matrices.size());
+    auto result = static_cast<uint32_t>(2 + random() % matrices.size());
+    if (!reusesStreams) {
+      result = static_cast<uint32_t>(plan.streams.size());
+      plan.streams.push_back({StreamInterface::Kind::Temporary, UPD_F32, extents[random() % 3]});
+    }
     const Extent over = plan.streams[result].over;
     auto isOther = [&](uint32_t stream) { return stream != result; };
     auto isAlike = [&](uint32_t stream) { return plan.streams[stream].over == over; };
     if (random() % 2 == 0)
       addSweep(plan, over, {anyMade(isAlike), anyMade(isAlike)}, {result});
-    else if (random() % 2 == 0)
+    else if (random() % 2 == 0) {
       addProduct(plan, anyMade(isOther), anyMade(isOther), result);
-    else
+      if (random() % 2 == 0)
+        plan.products.back().addend =
+            anyMade([&](uint32_t stream) { return isOther(stream) && isAlike(stream); });
+    } else
       addCall(plan, anyMade(isOther), result);
     if (std::find(made.begin(), made.end(), result) == made.end())
       made.push_back(result);
@@ -331,7 +364,7 @@ TEST(MatrixLayout, NoStageOverwritesWhatIsStillRead) {
   std::mt19937 random(5);
   size_t shared = 0;
   for (int round = 0; round < 4000; ++round) {
-    const PlanInterface plan = randomPlan(random);
+    const PlanInterface plan = randomPlan(random, round % 2 == 0);
     const MatrixLayout layout(plan);
     const TensorShape shape = shapeOf(4 + random() % 40, 4 + random() % 40);
     ASSERT_TRUE(Machine(plan, layout, shape).run()) << round;

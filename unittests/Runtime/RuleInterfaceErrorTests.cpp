@@ -138,6 +138,37 @@ TEST(RuleInterface, RefusesInvalidSweeps) {
                  "a flat sweep has a reduction over a batch");
 }
 
+/// The products, with a state in blocks as stream 2 and its scales as stream 3.
+static RuleInterface productsWithBlocks() {
+  RuleInterface rule = test::products();
+  rule.states = {test::adamw().states.front()};
+  rule.states[0].dtype = UPD_Q8_LINEAR;
+  rule.states[0].over = Extent::Element;
+  auto move = [](uint32_t &stream) { stream += stream < 2 ? 0 : 2; };
+  for (PlanInterface &plan : rule.plans) {
+    plan.streams.insert(plan.streams.begin() + 2,
+                        {{Kind::State, UPD_Q8_LINEAR, Extent::Element, 0, 3},
+                         {Kind::Scales, UPD_F32, Extent::Element}});
+    plan.firstTemporary += 2;
+    for (SweepInterface &sweep : plan.sweeps)
+      for (std::vector<uint32_t> *list : {&sweep.reads, &sweep.writes, &sweep.makes})
+        std::for_each(list->begin(), list->end(), move);
+    for (ProductInterface &product : plan.products)
+      for (uint32_t *stream : {&product.lhs, &product.rhs, &product.result})
+        move(*stream);
+  }
+  return rule;
+}
+
+TEST(RuleInterface, RefusesProductsOfScales) {
+  RuleInterface read;
+  EXPECT_EQ(RuleInterface::read(productsWithBlocks().write(), read).message(), "");
+  EXPECT_PROBLEM(productsWithBlocks, plan.products[1].rhs = 3,
+                 "the right operand of a product has scales of blocks, expected a matrix of `f32`");
+  EXPECT_PROBLEM(productsWithBlocks, plan.products[1].addend = 3,
+                 "the addend of a product has scales of blocks, expected a matrix of `f32`");
+}
+
 TEST(RuleInterface, RefusesInvalidProducts) {
   EXPECT_PROBLEM(products, plan.products[0].lhs = 6,
                  "the left operand of a product is stream 6 of 6");

@@ -93,9 +93,8 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
 def Updraft_StreamOp : Updraft_Op<"stream", [HasParent<"PlanOp">, Updraft_NamedResult]> {
   let summary = "one tensor of the step";
   let description = [{
-    The parameter, its gradient or a state, as sweeps read and write it. Several streams of a plan
-    may be the same tensor; otherwise streams don't overlap. A state is `from_step` if sweeps
-    compute its initial value (`updraft.state`).
+    The parameter, its gradient or a state, as sweeps read and write it. The streams of a plan don't
+    overlap. A state is `from_step` if sweeps compute its initial value (`updraft.state`).
 
     ```mlir
     %m = updraft.stream "exp_avg" : !updraft.stream<f32>
@@ -185,8 +184,9 @@ def Updraft_PrologueOp : Updraft_HostFunctionOp<"prologue"> {
   let summary = "the scalars of a step";
   let description = [{
     Runs before the sweeps that follow it, once for all tensors that share its operands. Its results
-    are scalar operands of sweeps, `updraft.commit` and `updraft.probe`. A prologue computes as the rule says,
-    mostly in f64, and rounds the operands of sweeps to the compute type. A plan has one prologue
+    are scalar operands of sweeps, scales of products, conditions of sweeps, products and calls, and
+    operands of `updraft.commit` and `updraft.probe`. A prologue computes as the rule says, mostly in
+    f64, and rounds the operands of sweeps and products to the compute type. A plan has one prologue
     before its first sweep, and one after each sweep whose reductions lead to more scalars.
 
     Constraints:

@@ -1,4 +1,4 @@
-//===- Epilogues.h - Sweeps that a product can compute ------------------------------*- C++ -*-===//
+//===- Epilogues.h - Sums that a product can compute --------------------------------*- C++ -*-===//
 // A sweep may add a matrix to a product that nothing else reads. The product can add it to each
 // tile before it stores the tile, so that the product itself is never in memory.
 
@@ -12,8 +12,8 @@
 
 namespace updraft {
 
-/// The value of a sweep: scale * product + addend_scale * addend. A scale is a result of a
-/// prologue, a constant, or null.
+/// A value in a sweep: scale * product + addend_scale * addend. A scale is a result of a prologue,
+/// a constant, or null. The sweep uses the elements of both matrices for nothing else.
 struct Epilogue {
   MultiplyOp product;
   mlir::OpFoldResult scale;
@@ -22,8 +22,8 @@ struct Epilogue {
   mlir::Value sum; ///< in the sweep
 };
 
-/// Returns the sum that a sweep computes, if the product can compute it with the same bits. If
-/// not, and the sweep alone reads a product, `reason` becomes a sentence about the sweep, "it ...".
+/// Returns a sum in the sweep that the product can compute with the same bits. If there is a sum
+/// that it can't compute, `reason` becomes a sentence that says why; otherwise it is empty.
 std::optional<Epilogue> epilogueOf(SweepOp sweep, std::string &reason);
 
 } // namespace updraft

@@ -8,28 +8,27 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <array>
 
 using namespace mlir;
 using namespace updraft;
 
 namespace {
 
-/// Finds the sum that a sweep computes.
+/// Finds the sum of a product and a matrix in a sweep.
 class EpilogueMatcher {
 public:
   EpilogueMatcher(SweepOp sweep, std::string &reason) : sweep(sweep), reason(reason) {}
 
   std::optional<Epilogue> match() {
     found.product = productOf();
-    if (!found.product)
+    if (!found.product || !matchSum())
       return std::nullopt;
-    reason = problemOfStreams();
-    if (reason.empty() && !matchSum())
-      reason = "it computes more than a sum with scalar factors";
-    if (reason.empty())
-      reason = problemOfOrder();
+    reason = problemOfAddend();
     if (!reason.empty())
       return std::nullopt;
     return found;
@@ -48,30 +47,12 @@ private:
     return last;
   }
 
-  std::string problemOfStreams() {
-    if (!sweep.getReductions().empty())
-      return "it reduces values";
-    if (!sweep.getWrites().empty())
-      return "it writes the parameter or a state";
-    if (sweep.getNumResults() != 1)
-      return llvm::formatv("it makes {0} matrices", sweep.getNumResults()).str();
-    if (sweep.getReads().size() != 2)
-      return llvm::formatv("it reads {0} other streams, a product adds one matrix",
-                           sweep.getReads().size() - 1)
-          .str();
-    isSecond = sweep.getReads()[1] == found.product.getResult();
-    found.addend = sweep.getReads()[isSecond ? 0 : 1];
-    if (found.addend.getType() != found.product.getType())
-      return "its other stream is not a matrix of the product's shape and type";
-    if (sweep.getCondition() != found.product.getCondition())
-      return "it has another condition than the product";
-    if (found.product.getSymmetric() && !isSymmetricStream(found.addend))
-      return "its other matrix may not be symmetric, as the product is";
-    return "";
-  }
-
-  Value elementOf(bool ofSecond) {
-    return sweep.getBody().getArgument(sweep.getScalars().size() + (ofSecond ? 1 : 0));
+  /// Returns the stream of which `value` is an element, if the sweep uses no element of it again.
+  Value streamOf(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument || !argument.hasOneUse() || argument.getArgNumber() < sweep.getScalars().size())
+      return {};
+    return sweep.getReads()[argument.getArgNumber() - sweep.getScalars().size()];
   }
 
   /// Whether `value` is the same for all elements. Sets `scale` to it.
@@ -87,35 +68,73 @@ private:
     return true;
   }
 
-  bool matchFactors(Value left, Value right, Value element, OpFoldResult &scale) {
-    return (left == element && matchScale(right, scale)) ||
-           (right == element && matchScale(left, scale));
+  /// Matches an element times a scale, in either order. Sets `stream` to that of the element.
+  bool matchFactors(Value left, Value right, Value &stream, OpFoldResult &scale) {
+    for (auto [element, factor] : {std::pair(left, right), std::pair(right, left)})
+      if (Value read = streamOf(element); read && matchScale(factor, scale)) {
+        stream = read;
+        return true;
+      }
+    return false;
   }
 
-  bool matchScaled(Value value, Value element, OpFoldResult &scale) {
-    if (value == element)
+  /// Matches an element, or one times a scale that nothing else uses.
+  bool matchScaled(Value value, Value &stream, OpFoldResult &scale) {
+    if ((stream = streamOf(value)))
       return true;
-    auto product = value.getDefiningOp<arith::MulFOp>();
-    return product && matchFactors(product.getLhs(), product.getRhs(), element, scale);
+    auto scaled = value.getDefiningOp<arith::MulFOp>();
+    return scaled && scaled->hasOneUse() &&
+           matchFactors(scaled.getLhs(), scaled.getRhs(), stream, scale);
   }
 
   bool matchSum() {
-    found.sum = cast<StoreOp>(sweep.getBody().front().getTerminator()).getMade().front();
-    Value product = elementOf(isSecond), addend = elementOf(!isSecond);
-    const bool isFast = sweep->getParentOfType<PlanOp>().getFast();
-    if (auto fma = found.sum.getDefiningOp<math::FmaOp>())
-      return isFast && matchScaled(fma.getC(), product, found.scale) &&
-             matchFactors(fma.getA(), fma.getB(), addend, found.addendScale);
-    auto sum = found.sum.getDefiningOp<arith::AddFOp>();
-    if (!sum)
+    const auto read = llvm::find(sweep.getReads(), found.product.getResult());
+    const size_t position = std::distance(sweep.getReads().begin(), read);
+    Value term = sweep.getBody().getArgument(sweep.getScalars().size() + position);
+    if (!term.hasOneUse())
       return false;
-    auto matchTerms = [&](Value first, Value second) {
-      return matchScaled(first, product, found.scale) &&
-             matchScaled(second, addend, found.addendScale);
-    };
+    Operation *user = *term.user_begin();
+    if (isa<arith::MulFOp>(user)) {
+      term = user->getResult(0);
+      if (!term.hasOneUse())
+        return false;
+      user = *term.user_begin();
+    }
+    if (!isa<arith::AddFOp, arith::SubFOp, math::FmaOp>(user))
+      return false;
+    found.sum = user->getResult(0);
+    const bool isFast = sweep->getParentOfType<PlanOp>().getFast();
+    Value product;
+    if (auto fma = dyn_cast<math::FmaOp>(user))
+      return isFast && fma.getC() == term && matchScaled(term, product, found.scale) &&
+             matchFactors(fma.getA(), fma.getB(), found.addend, found.addendScale);
+    Value other = user->getOperand(user->getOperand(0) == term ? 1 : 0);
     // A fast plan rounds a scaled addend and the sum at once.
-    return (matchTerms(sum.getLhs(), sum.getRhs()) || matchTerms(sum.getRhs(), sum.getLhs())) &&
-           !(isFast && found.addendScale);
+    if (!matchScaled(term, product, found.scale) ||
+        !matchScaled(other, found.addend, found.addendScale) || (isFast && found.addendScale))
+      return false;
+    return !isa<arith::SubFOp>(user) ||
+           negate(user->getOperand(1) == term ? found.scale : found.addendScale);
+  }
+
+  /// Changes the sign of a scale. Returns false for a scalar, which has no constant for it.
+  bool negate(OpFoldResult &scale) {
+    if (isa_and_present<Value>(scale))
+      return false;
+    auto constant = dyn_cast_if_present<Attribute>(scale);
+    scale = constant ? FloatAttr::get(found.sum.getType(), -cast<FloatAttr>(constant).getValue())
+                     : FloatAttr::get(found.sum.getType(), -1.0);
+    return true;
+  }
+
+  std::string problemOfAddend() {
+    if (found.addend.getType() != found.product.getType())
+      return "the other matrix is not of the product's shape and type";
+    if (sweep.getCondition() != found.product.getCondition())
+      return "it has another condition than the product";
+    if (found.product.getSymmetric() && !isSymmetricStream(found.addend))
+      return "the other matrix may not be symmetric, as the product is";
+    return problemOfOrder();
   }
 
   /// The product runs before the sweep.
@@ -130,13 +149,12 @@ private:
       if (auto other = dyn_cast<SweepOp>(user);
           other && llvm::is_contained(other.getWrites(), found.addend) &&
           found.product->isBeforeInBlock(other) && other->isBeforeInBlock(sweep))
-        return "a sweep between the product and it writes its other matrix";
+        return "a sweep between the product and it writes the other matrix";
     return "";
   }
 
   SweepOp sweep;
   std::string &reason;
-  bool isSecond = false; // of the streams that the sweep reads, the second is the product
   Epilogue found;
 };
 
@@ -153,26 +171,58 @@ namespace updraft {
 
 namespace {
 
-using Constants = llvm::MapVector<FloatAttr, Value>;
-
-/// Adds the constants to the results of the prologue.
-void addResults(PrologueOp prologue, Constants &constants) {
-  Operation *yield = prologue.getBody().front().getTerminator();
-  OpBuilder builder(yield);
-  SmallVector<Value> values;
-  for (auto &[constant, value] : constants)
-    values.push_back(arith::ConstantOp::create(builder, unnamed(prologue.getLoc()), constant));
-  yield->insertOperands(yield->getNumOperands(), values);
-  builder.setInsertionPoint(prologue);
-  auto made = PrologueOp::create(builder, prologue.getLoc(), yield->getOperandTypes(),
-                                 prologue.getInputs());
-  made.getBody().takeBody(prologue.getBody());
-  prologue.replaceAllUsesWith(made.getResults().drop_back(constants.size()));
-  prologue.erase();
-  for (auto [constant, result] :
-       llvm::zip(constants, made.getResults().take_back(constants.size())))
-    constant.second = result;
+/// Erases an operation without users, and the operations that it alone used.
+void eraseIfUnused(Operation *operation) {
+  if (!operation || !isOpTriviallyDead(operation))
+    return;
+  const llvm::SmallSetVector<Value, 4> operands(llvm::from_range, operation->getOperands());
+  operation->erase();
+  for (Value operand : operands)
+    eraseIfUnused(operand.getDefiningOp());
 }
+
+/// Constants as results of a plan's first prologue.
+class PlanConstants {
+public:
+  explicit PlanConstants(PlanOp plan) {
+    auto prologues = plan.getBody().getOps<PrologueOp>();
+    if (!prologues.empty())
+      prologue = *prologues.begin();
+  }
+
+  /// Makes the constant a result, unless it is one. The prologue is then another operation. Returns
+  /// false if no prologue runs before `user`.
+  bool add(FloatAttr constant, Operation *user) {
+    if (!prologue || !prologue->isBeforeInBlock(user))
+      return false;
+    if (!positions.insert({constant, prologue.getNumResults()}).second)
+      return true;
+    Operation *yield = prologue.getBody().front().getTerminator();
+    OpBuilder builder(yield);
+    yield->insertOperands(
+        yield->getNumOperands(),
+        arith::ConstantOp::create(builder, unnamed(prologue.getLoc()), constant).getResult());
+    builder.setInsertionPoint(prologue);
+    auto made = PrologueOp::create(builder, prologue.getLoc(), yield->getOperandTypes(),
+                                   prologue.getInputs());
+    made.getBody().takeBody(prologue.getBody());
+    prologue.replaceAllUsesWith(made.getResults().drop_back());
+    prologue.erase();
+    prologue = made;
+    return true;
+  }
+
+  /// Returns a scale whose constant was added. Null stays null.
+  Value valueOf(OpFoldResult scale) {
+    if (auto constant = dyn_cast_if_present<Attribute>(scale))
+      return prologue.getResult(positions.at(cast<FloatAttr>(constant)));
+    return dyn_cast_if_present<Value>(scale);
+  }
+
+private:
+  PrologueOp prologue;
+  llvm::DenseMap<FloatAttr, unsigned> positions;
+};
 
 struct FuseEpiloguesPass : impl::FuseEpiloguesPassBase<FuseEpiloguesPass> {
   void runOnOperation() override {
@@ -183,45 +233,91 @@ struct FuseEpiloguesPass : impl::FuseEpiloguesPassBase<FuseEpiloguesPass> {
 
 private:
   void fuse(PlanOp plan) {
-    auto prologues = plan.getBody().getOps<PrologueOp>();
-    auto products = plan.getBody().getOps<MultiplyOp>();
-    if (prologues.empty() || !(*prologues.begin())->isBeforeInBlock(*products.begin()))
-      return; // not from the scheduler
+    PlanConstants constants(plan);
     std::string reason;
-    Constants constants;
-    for (auto sweep : plan.getBody().getOps<SweepOp>())
-      if (std::optional<Epilogue> epilogue = epilogueOf(sweep, reason))
-        for (OpFoldResult scale : {epilogue->scale, epilogue->addendScale})
-          if (auto constant = dyn_cast_if_present<Attribute>(scale))
-            constants.insert({cast<FloatAttr>(constant), Value()});
-    if (!constants.empty())
-      addResults(*prologues.begin(), constants);
-    auto valueOf = [&](OpFoldResult scale) {
-      auto constant = dyn_cast_if_present<Attribute>(scale);
-      return constant ? constants.lookup(cast<FloatAttr>(constant))
-                      : dyn_cast_if_present<Value>(scale);
-    };
-    for (auto sweep : llvm::make_early_inc_range(plan.getBody().getOps<SweepOp>()))
-      if (std::optional<Epilogue> epilogue = epilogueOf(sweep, reason))
-        fuse(sweep, *epilogue, valueOf(epilogue->scale), valueOf(epilogue->addendScale));
+    for (auto sweep : llvm::make_early_inc_range(plan.getBody().getOps<SweepOp>())) {
+      std::optional<Epilogue> epilogue = epilogueOf(sweep, reason);
+      if (!epilogue)
+        continue;
+      const bool areKnown =
+          llvm::all_of(std::array{epilogue->scale, epilogue->addendScale}, [&](OpFoldResult scale) {
+            auto constant = dyn_cast_if_present<Attribute>(scale);
+            return !constant || constants.add(cast<FloatAttr>(constant), epilogue->product);
+          });
+      if (!areKnown)
+        continue;
+      epilogue = epilogueOf(sweep, reason); // new constants replace the results of the prologue
+      fuse(sweep, *epilogue, constants.valueOf(epilogue->scale),
+           constants.valueOf(epilogue->addendScale));
+    }
   }
 
-  void fuse(SweepOp sweep, const Epilogue &epilogue, Value scale, Value addendScale) {
+  void fuse(SweepOp sweep, Epilogue &epilogue, Value scale, Value addendScale) {
     MultiplyOp product = epilogue.product;
-    // It has the places of all operations that it replaces, and the name of the sum.
-    Location place = fusedInto(epilogue.sum.getLoc(), product.getLoc());
-    for (Operation &operation : sweep.getBody().front().without_terminator())
-      if (!operation.hasTrait<OpTrait::ConstantLike>())
-        place = fusedInto(place, operation.getLoc());
+    // The sum has the places of all operations that it replaces.
+    Operation *sum = epilogue.sum.getDefiningOp();
+    Location place = fusedInto(sum->getLoc(), product.getLoc());
+    for (Value term : sum->getOperands())
+      if (auto scaled = term.getDefiningOp<arith::MulFOp>())
+        place = fusedInto(place, scaled.getLoc());
     OpBuilder builder(product);
     auto fused = MultiplyOp::create(
         builder, place, product.getType(), product.getOperandFormatAttr(), product.getSymmetric(),
         product.getLhs(), product.getLhsTransposed(), product.getRhs(), product.getRhsTransposed(),
         scale, epilogue.addend, addendScale, product.getCondition());
-    sweep.getResult(0).replaceAllUsesWith(fused);
-    sweep.erase();
+    takeSum(sweep, epilogue, fused);
     product.erase();
-    ++fusedSweeps;
+    ++fusedSums;
+  }
+
+  /// Makes the sweep read the sum in place of the product and the matrix. A result of the sweep
+  /// that is the sum becomes the product's. Erases the sweep if nothing is left of it.
+  void takeSum(SweepOp sweep, Epilogue &epilogue, MultiplyOp fused) {
+    Block &body = sweep.getBody().front();
+    auto positionOf = [&](Value stream) {
+      return static_cast<unsigned>(llvm::find(sweep.getReads(), stream) - sweep.getReads().begin());
+    };
+    const unsigned scalars = sweep.getScalars().size();
+    const unsigned sum = positionOf(epilogue.product.getResult());
+    BlockArgument element = body.getArgument(scalars + sum);
+    element.setLoc(fused.getLoc());
+    epilogue.sum.replaceAllUsesWith(element);
+    eraseIfUnused(epilogue.sum.getDefiningOp());
+    sweep.getReadsMutable()[sum].set(fused);
+    const unsigned addend = positionOf(epilogue.addend);
+    sweep.getReadsMutable().erase(addend);
+    body.eraseArgument(scalars + addend);
+    for (unsigned scalar = scalars; scalar-- != 0;)
+      if (body.getArgument(scalar).use_empty()) {
+        sweep.getScalarsMutable().erase(scalar);
+        body.eraseArgument(scalar);
+      }
+    dropResult(sweep, element, fused);
+  }
+
+  void dropResult(SweepOp sweep, Value element, Value sum) {
+    auto store = cast<StoreOp>(sweep.getBody().front().getTerminator());
+    const auto made = llvm::find(store.getMade(), element);
+    if (made == store.getMade().end())
+      return;
+    const unsigned temporary = made - store.getMade().begin();
+    const unsigned dropped = sweep.getReductions().size() + temporary;
+    store.getMadeMutable().erase(temporary);
+    SmallVector<Type> types;
+    for (OpResult result : sweep.getResults())
+      if (result.getResultNumber() != dropped)
+        types.push_back(result.getType());
+    sweep.getResult(dropped).replaceAllUsesWith(sum);
+    if (!types.empty() || !sweep.getWrites().empty()) {
+      OpBuilder builder(sweep);
+      auto rest = SweepOp::create(builder, sweep.getLoc(), types, sweep.getOver(),
+                                  sweep.getScalars(), sweep.getReads(), sweep.getWrites(),
+                                  sweep.getReductions(), sweep.getCondition());
+      rest.getBody().takeBody(sweep.getBody());
+      for (unsigned result = 0; result < types.size(); ++result)
+        sweep.getResult(result + (result >= dropped)).replaceAllUsesWith(rest.getResult(result));
+    }
+    sweep.erase();
   }
 };
 

@@ -299,15 +299,16 @@ def SchedulePass : Pass<"updraft-schedule", "::mlir::ModuleOp"> {
 def FuseEpiloguesPass : Pass<"updraft-fuse-epilogues", "::mlir::ModuleOp"> {
   let summary = "Add matrices to products where their tiles are stored";
   let description = [{
-    For plans that run on a CPU. A sweep that only adds a matrix to a product, each times a scalar,
-    becomes a part of the product, which then adds the matrix to each tile before it stores the
-    tile. The product is no longer written to memory and read back. Bits stay the same, and a step
-    needs no more matrices at a time. Constant factors become results of the first prologue.
+    For plans that run on a CPU. If a sweep adds a matrix to a product, each times a scalar, or
+    subtracts one from the other, the product does it: it adds the matrix to each tile before it stores the tile. So the product is
+    never in memory, and the sweep reads the sum in place of two streams. If the sweep computed
+    nothing else, it is erased. Bits stay the same, and a step needs no more matrices at a time.
+    Constant factors become results of the first prologue.
 
-    A sweep stays if it reduces values, writes the parameter or a state, or makes several matrices;
-    if it reads other streams than the product and one matrix of the same type; if it computes more
-    than the sum; if it has another condition than the product, or needs something that is computed
-    after it; or if the product is symmetric and the matrix isn't known to be.
+    A product adds one matrix. It doesn't compute a sum if the sweep uses an element of the product
+    or the matrix for something else, too; if the matrix has another shape or type; if the sweep has
+    another condition than the product; if the sum needs something that is computed after the
+    product; or if the product is symmetric and the matrix isn't known to be.
 
     Before:
 
@@ -373,7 +374,7 @@ def FuseEpiloguesPass : Pass<"updraft-fuse-epilogues", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::updraft::UpdraftDialect"];
   let statistics = [
-    Statistic<"fusedSweeps", "fused-sweeps", "Sweeps that became parts of products">
+    Statistic<"fusedSums", "fused-sums", "Sums that became parts of products">
   ];
 }
 

@@ -8,6 +8,9 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "updraft-c/kernel.h"
+
+#include <cstddef>
 
 using namespace mlir;
 
@@ -133,7 +136,10 @@ Value ProductCode::shuffle(Value left, Value right, ArrayRef<int64_t> lanes) {
   return vector::ShuffleOp::create(builder, loc, left, right, lanes);
 }
 
-// After the 13 members of upd_product and the addend.
+static_assert(offsetof(upd_product_sum, addend_row) == 14 * sizeof(int64_t) &&
+              offsetof(upd_product_sum, scale) == 15 * sizeof(int64_t) &&
+              offsetof(upd_product_sum, addend_scale) == 16 * sizeof(int64_t));
+
 ProductCode::Sum ProductCode::loadSum(Value product) {
   auto member = [&](int32_t index, Type type) {
     return loadElements(builder, loc, type, elementPointer(builder, loc, i64, product, index));

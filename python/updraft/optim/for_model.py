@@ -224,6 +224,11 @@ def for_model(
     >>> [group["rule"] for group in optimizer.param_groups]
     ['Muon', 'AdamW', 'AdamW']
     """
+    if not isinstance(model, torch.nn.Module):
+        raise InvalidArgumentError(
+            "`for_model` takes a module, whose structure decides the rule of each parameter, "
+            f"found a {type(model).__name__}; pass the model, not its parameters"
+        )
     named = _named(rules)
     hidden, others = named
     interfaces = {name: RuleInterface(each.rule.compile()) for name, each in named.items()}

@@ -40,12 +40,15 @@ _MAX_TEXT = 1 << 16
 _PRODUCTS = frozenset(
     {
         *("@", "almost_orthogonal", "bf16_newton_schulz", "bf16_product", "cholesky"),
+        "coupled_newton_root",
         *("diagonal", "eigenvalues", "eigenvectors", "f16_newton_schulz", "f16_product"),
         *("gather_columns", "gather_rows", "gram"),
         *(
             "gram_newton_schulz",
             "identity",
+            "inverse_fourth_root",
             "largest",
+            "leading_eigenvectors",
             "newton_schulz",
             "qr",
             "scale_columns",
