@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace {
 /// The precedence of the outermost operator of a text, as in the language.
-enum class Binding { Or, And, Compare, Add, Multiply, Unary, Power, Primary };
+enum class Binding { If, Or, And, Compare, Add, Multiply, Unary, Power, Primary };
 
 struct Formula {
   std::string text;
@@ -33,8 +33,8 @@ struct Context {
 Formula make(Value value, Context &context, bool isRoot = false);
 
 /// Returns the text of an operand, in parentheses if its precedence is lower than `least`.
-std::string operand(Value value, Binding least, Context &context) {
-  Formula formula = make(value, context);
+std::string operand(Value value, Binding least, Context &context, bool isRoot = false) {
+  Formula formula = make(value, context, isRoot);
   return formula.binding < least ? "(" + formula.text + ")" : formula.text;
 }
 
@@ -146,7 +146,7 @@ Formula make(Value value, Context &context, bool isRoot) {
         return Formula{"if " + make(select.getCondition(), context).text + " then " +
                            make(select.getTrueValue(), context).text + " else " +
                            make(select.getFalseValue(), context).text,
-                       Binding::Or};
+                       Binding::If};
       })
       .Case([&](arith::MaximumFOp) { return call(*op, "max", context); })
       .Case([&](arith::MinimumFOp) { return call(*op, "min", context); })
@@ -154,10 +154,10 @@ Formula make(Value value, Context &context, bool isRoot) {
 }
 } // namespace
 
-std::string updraft::formulaOf(Value value, llvm::SetVector<Value> &named) {
+std::string updraft::formulaOf(Value value, llvm::SetVector<Value> &named, bool isFactor) {
   Context context{named};
   // Conversions have no text; the root is the converted value.
   while (isa_and_nonnull<arith::TruncFOp, arith::ExtFOp>(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
-  return make(value, context, /*isRoot=*/true).text;
+  return operand(value, isFactor ? Binding::Multiply : Binding::If, context, /*isRoot=*/true);
 }

@@ -12,8 +12,10 @@ namespace updraft {
 
 /// Returns a formula for a value in the language's notation: operations of `arith` and `math`,
 /// without type conversions, and block arguments by their source names. Named intermediate values
-/// (`let`) are shown by name and appended to `named`.
-std::string formulaOf(mlir::Value value, llvm::SetVector<mlir::Value> &named);
+/// (`let`) are shown by name and appended to `named`. A factor is in parentheses if it is a sum or
+/// a choice.
+std::string formulaOf(mlir::Value value, llvm::SetVector<mlir::Value> &named,
+                      bool isFactor = false);
 
 } // namespace updraft
 

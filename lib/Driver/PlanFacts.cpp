@@ -76,13 +76,13 @@ std::string updraft::describe(Value stream) {
   return ("value per " + stringifyExtent(overOf(stream))).str() + storage;
 }
 
-std::string updraft::formulaOfScalar(Value scalar) {
+std::string updraft::formulaOfScalar(Value scalar, bool isFactor) {
   auto result = cast<OpResult>(scalar);
   Operation *yield = cast<PrologueOp>(result.getOwner()).getBody().front().getTerminator();
   Value value = yield->getOperand(result.getResultNumber());
   llvm::SetVector<Value> named;
   auto name = dyn_cast<NameLoc>(value.getLoc());
-  return name ? name.getName().str() : formulaOf(value, named);
+  return name ? name.getName().str() : formulaOf(value, named, isFactor);
 }
 
 std::string updraft::describeCondition(Value condition) {
@@ -136,10 +136,10 @@ std::string updraft::describeSum(MultiplyOp product) {
     return "";
   std::string added = describe(product.getAddend());
   if (Value scale = product.getAddendScale())
-    added += " times " + formulaOfScalar(scale);
+    added += " times " + formulaOfScalar(scale, /*isFactor=*/true);
   added += " to ";
   if (Value scale = product.getScale())
-    added += formulaOfScalar(scale) + " times ";
+    added += formulaOfScalar(scale, /*isFactor=*/true) + " times ";
   return added + "the product";
 }
 

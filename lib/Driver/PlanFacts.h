@@ -51,8 +51,8 @@ std::string describe(Extent over);
 /// For a CPU, also of sweeps that a product could compute if it weren't for what they do.
 std::vector<std::string> whyNotFused(PlanOp plan, bool isForGPU);
 
-/// Returns the formula of a scalar that a prologue computes.
-std::string formulaOfScalar(mlir::Value scalar);
+/// Returns the formula of a scalar that a prologue computes, in parentheses if a factor needs them.
+std::string formulaOfScalar(mlir::Value scalar, bool isFactor = false);
 /// Returns "matrix f32 times 3.4445 to 2.0315 times the product", or "" without an addend.
 std::string describeSum(MultiplyOp product);
 
