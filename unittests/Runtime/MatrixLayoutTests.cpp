@@ -111,7 +111,7 @@ TEST(MatrixLayout, IterationsOfSumsInProductsNeedThreeMatrices) {
   EXPECT_EQ(layout.place(shapeOf(64, 256)).bytes, bytesOf(2 * 64 * 256 + 64 * 64));
 }
 
-// No later stage reads the addend, which is no operand of the product.
+// No later stage reads the addend, and the product multiplies others.
 TEST(MatrixLayout, AnAddendIsNeededByItsProduct) {
   PlanInterface plan = planWith({Extent::Element, Extent::RowsByRows, Extent::Element});
   addSweep(plan, Extent::Element, {1}, {2});
