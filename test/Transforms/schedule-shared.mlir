@@ -43,6 +43,42 @@ updraft.variants vectors {
 
 // -----
 
+// Sweeps over elements run before those over square matrices of the same stage. The sum over
+// elements is the second one in vectors, so it waits.
+
+// CHECK-LABEL: updraft.plan @Squares compute
+// CHECK:       reduces [#updraft.reduction<sum over group>, #updraft.reduction<max over group>]
+// CHECK-LABEL: updraft.plan @Squares_matrix compute
+// CHECK:       updraft.sweep over rows_by_rows {{.*}} reduces [#updraft.reduction<sum over group>]
+// CHECK:       updraft.sweep reads({{.*}}) reduces [#updraft.reduction<max over group>]
+updraft.variants vectors {
+  updraft.rule @Squares compute f32 {
+    %param = updraft.param stored f32 : f32
+    %grad = updraft.grad stored f32 : f32
+    %a = updraft.reduce sum %grad over group : f32
+    %b = updraft.reduce max %param over group : f32
+    %af = arith.truncf %a : f64 to f32
+    %bf = arith.truncf %b : f64 to f32
+    %0 = arith.mulf %af, %bf : f32
+    updraft.next %0 : f32
+  }
+} matrices {
+  updraft.rule @Squares_matrix compute f32 matrix {
+    %param = updraft.param stored f32 : f32
+    %grad = updraft.grad stored f32 : f32
+    %turned = updraft.transpose %grad : f32
+    %gram = updraft.product %grad, %turned : f32
+    %a = updraft.reduce sum %gram over group : f32
+    %b = updraft.reduce max %param over group : f32
+    %af = arith.truncf %a : f64 to f32
+    %bf = arith.truncf %b : f64 to f32
+    %0 = arith.mulf %af, %bf : f32
+    updraft.next %0 : f32
+  }
+}
+
+// -----
+
 // expected-error@below {{the rules for vectors and for matrices must have the same reductions over `group`}}
 module {
   updraft.variants vectors {

@@ -122,6 +122,14 @@ const GroupCase cases[] = {
     next param = param - lr * grad * b / (1 + abs(c))
   }
 })"},
+    // Sweeps over elements run before those over square matrices.
+    {"OfSquaresThenElements", R"(rule R(lr = 0.1) {
+  update(param, grad) {
+    let a = group_sum(if matrix then gram(grad) else grad)
+    let b = group_sum(param)
+    next param = param - lr * grad * (a / (1 + abs(a + b * b)))
+  }
+})"},
     {"GroupStateOfMatrices", R"(rule R(lr = 0.1) {
   state count over group = 2 when matrix
   state other over group = 3 when !matrix

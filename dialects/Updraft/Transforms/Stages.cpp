@@ -62,7 +62,8 @@ static bool isInMemory(Value value) {
 }
 
 /// Returns the position, in the sequence of sweeps, of the sweep that reduces values of `extent`.
-/// Within a stage, sweeps over batches come first, then over rows, columns and elements.
+/// Within a stage, sweeps over batches come first, then over rows, columns and each shape of
+/// matrices.
 static std::pair<unsigned, unsigned> placeOf(unsigned stage, Extent extent) {
   switch (extent) {
   case Extent::batch:
@@ -72,7 +73,7 @@ static std::pair<unsigned, unsigned> placeOf(unsigned stage, Extent extent) {
   case Extent::column:
     return {stage, 2};
   default:
-    return {stage, 3};
+    return {stage, 3 + (llvm::find(matrixExtents, extent) - std::begin(matrixExtents))};
   }
 }
 
