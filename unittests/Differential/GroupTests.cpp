@@ -130,6 +130,15 @@ const GroupCase cases[] = {
     next param = param - lr * grad * (a / (1 + abs(a + b * b)))
   }
 })"},
+    // Skipped matrices take part in the second sum, which vectors need.
+    {"SkippedMatrices", R"(rule R(lr = 0.1) {
+  update(param, grad) {
+    let a = group_sum(abs(grad))
+    let b = group_sum(if matrix then grad / (1 + a) else grad)
+    skip when if matrix then a > 0 else a < 0
+    next param = param - lr * grad * b
+  }
+})"},
     {"GroupStateOfMatrices", R"(rule R(lr = 0.1) {
   state count over group = 2 when matrix
   state other over group = 3 when !matrix

@@ -230,7 +230,7 @@ LogicalResult Scheduler::createPrologue(unsigned stage) {
       }
       ++scalar;
     }
-  if (Value condition = next.getSkip(); condition && stages.of(condition) == stage) {
+  if (Value condition = next.getSkip(); condition && stages.skipping() == stage) {
     roots.push_back(condition);
     commits.push_back(&skip);
   }

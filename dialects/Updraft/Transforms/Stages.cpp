@@ -119,7 +119,12 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
         if (!extents.isScalar(current))
           writingStage = std::max(writingStage, of(value));
       },
-      [&](Value skip) { writingStage = std::max(writingStage, of(skip)); },
+      [&](Value skip) {
+        skippingStage = of(skip);
+        for (Value reduce : sharedReductionsOf(rule))
+          skippingStage = std::max(skippingStage, of(reduce));
+        writingStage = std::max(writingStage, skippingStage);
+      },
       [&](Value probe) { stageCount = std::max(stageCount, of(probe) + 1); });
   // A value must not be written before the reductions that read it.
   for (ReduceOp reduce : needed)

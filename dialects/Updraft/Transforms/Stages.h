@@ -42,6 +42,10 @@ public:
 
   unsigned of(mlir::Value value) const { return stages.lookup(value.getDefiningOp()); }
 
+  /// The stage that decides whether the step is skipped: the `skip` condition and all shared
+  /// reductions are known. The condition may differ between vectors and matrices, and parameters
+  /// that are skipped take part in reductions over the group. 0 without a condition.
+  unsigned skipping() const { return skippingStage; }
   /// The earliest stage of the sweeps that write: all next values and the skip condition are known.
   unsigned writing() const { return writingStage; }
   /// The number of stages. Stages after the writing one compute only scalars.
@@ -75,6 +79,7 @@ private:
   llvm::SmallVector<ReduceOp> needed;                 ///< by the rule's results
   llvm::SmallVector<mlir::Operation *> wholeMatrices; ///< that the rule's results need
   llvm::SetVector<mlir::Value> kept;
+  unsigned skippingStage = 0;
   unsigned writingStage = 0;
   unsigned stageCount = 1;
 };

@@ -151,8 +151,7 @@ bool hasHazard(const Store &interim, const StageAnalysis &stages, const ExtentAn
 /// Adds the interim values that the parameter and the states can hold beside the other stores.
 void addInterimStores(SmallVector<Store> &stores, RuleOp rule, const StageAnalysis &stages,
                       const ExtentAnalysis &extents, const Conditions &conditions) {
-  auto next = cast<NextOp>(rule.getBody().front().getTerminator());
-  const unsigned firstStage = next.getSkip() ? stages.of(next.getSkip()) : 0;
+  const unsigned firstStage = stages.skipping();
   for (auto [current, value] : changedMatrices(rule, extents)) {
     Value interim = interimValue(current, value, stages, extents, conditions);
     if (!interim)
@@ -264,13 +263,12 @@ Disjunction updraft::changesWhen(const Store &store, ArrayRef<Store> stores,
 SmallVector<Store> updraft::chooseStores(RuleOp rule, const StageAnalysis &stages,
                                          const ExtentAnalysis &extents,
                                          const Conditions &conditions) {
-  auto next = cast<NextOp>(rule.getBody().front().getTerminator());
   SmallVector<Store> late;
   for (auto [current, value] : changedMatrices(rule, extents))
     late.push_back({current, value, stages.writing()});
 
   SmallVector<Store> early = late;
-  unsigned firstStage = next.getSkip() ? stages.of(next.getSkip()) : 0;
+  unsigned firstStage = stages.skipping();
   for (Store &store : early)
     if (storageOf(store.current) == store.next.getType() &&
         extents.of(store.next) == extents.of(store.current) &&

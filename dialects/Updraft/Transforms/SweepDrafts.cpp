@@ -189,7 +189,7 @@ bool Drafter::isTooEarly(const MatrixWrite &write, ArrayRef<SweepDraft> all) con
 }
 
 void Drafter::addWrites() {
-  unsigned firstStage = next.getSkip() ? stages.of(next.getSkip()) : 0;
+  unsigned firstStage = stages.skipping();
   SmallVector<MatrixWrite> writes;
   for (auto [state, value] : llvm::zip(rule.getBody().getOps<StateOp>(), next.getStates())) {
     if (!isOfMatrix(state.getOver()) || state.getResult() == value)
