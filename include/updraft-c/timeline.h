@@ -30,8 +30,9 @@ UPD_EXPORT upd_status upd_timeline_start(void);
  * discards the recording.
  *
  * UPD_INVALID_ARGUMENT: no timeline is recorded, or UPDRAFT_TIMELINE started it. UPD_IO_ERROR: the
- * library can't write the file, or has no memory for its text. The recording then continues. It
- * lacks the spans that ended during the call. Call again with another path, or with null. */
+ * library can't write the file, or has too little memory for its text. The recording then
+ * continues, without the spans that ended during the call. Call again with another path, or with
+ * null. */
 UPD_EXPORT upd_status upd_timeline_stop(const char *path);
 
 /* The time in nanoseconds on the clock of the timeline, or 0 while none is recorded. Costs a few

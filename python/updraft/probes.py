@@ -132,8 +132,7 @@ class CsvWriter:
     bucket of a histogram has a column, such as `sizes[0.01..1)`.
 
     Raises:
-        InvalidArgumentError: the file has other columns, such as those of other probes. Raised by
-            the first call with rows.
+        InvalidArgumentError: the first call with rows finds a file with other columns.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()

@@ -50,7 +50,7 @@ size_t updraft::runtime::workspaceOf(const PlanInterface &plan, const TensorShap
   return StateArena::aligned(bytes);
 }
 
-static void grow(StateArena &arena, size_t bytes, const char *purpose) {
+void updraft::runtime::grow(StateArena &arena, size_t bytes, const char *purpose) {
   if (bytes <= arena.size())
     return;
   arena = StateArena();

@@ -28,6 +28,9 @@ MatrixCall callOf(const PlanInterface &plan, const CallInterface &call, const Te
 /// Returns the bytes of workspace of the plan's calls for a tensor.
 size_t workspaceOf(const PlanInterface &plan, const TensorShape &tensor);
 
+/// Makes `arena` at least `bytes` large, without what was in it. Throws OutOfMemory.
+void grow(StateArena &arena, size_t bytes, const char *purpose);
+
 /// The matrices of one tensor at a time, and for some threads the packed operands of products and
 /// the workspace of calls.
 class MatrixMemory {

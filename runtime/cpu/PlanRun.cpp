@@ -7,7 +7,6 @@
 #include "runtime/cpu/ReductionTree.h"
 
 #include <algorithm>
-#include <new>
 #include <span>
 
 using namespace updraft::runtime;
@@ -111,12 +110,7 @@ void PlanRun::allocateOwnMatrices() {
   size_t total = 0;
   for (const MatrixLayout::Places &places : matrixPlaces)
     total += places.bytes;
-  if (total > ownMatrices.size()) {
-    StateArena larger = StateArena::allocate(total);
-    if (!larger.data())
-      throw std::bad_alloc();
-    ownMatrices = std::move(larger);
-  }
+  grow(ownMatrices, total, "the matrices of a step");
   char *next = ownMatrices.data();
   for (size_t position = 0; position < list.size(); ++position) {
     placeMatrices(position, next);

@@ -51,7 +51,7 @@ bool updraft::isSymmetricStream(Value stream) {
       return false;
     if (operation && !seen.insert(operation).second)
       continue;
-    // A sweep over square matrices has no random numbers, which would differ for mirrored elements.
+    // Random numbers would differ for mirrored elements. A sweep over square matrices has none.
     if (auto sweep = dyn_cast_or_null<SweepOp>(operation)) {
       for (Value read : sweep.getReads())
         if (cast<StreamType>(read.getType()).getOver() != Extent::batch)

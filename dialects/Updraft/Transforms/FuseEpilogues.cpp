@@ -19,6 +19,12 @@ using namespace updraft;
 
 namespace {
 
+/// Returns the element of a stream that the sweep reads.
+BlockArgument elementOf(SweepOp sweep, Value stream) {
+  const auto read = llvm::find(sweep.getReads(), stream);
+  return sweep.getBody().getArgument(sweep.getScalars().size() + (read - sweep.getReads().begin()));
+}
+
 /// Finds the sum of a product and a matrix in a sweep.
 class EpilogueMatcher {
 public:
@@ -35,7 +41,7 @@ public:
   }
 
 private:
-  /// Returns the last product that has no addend and no other reader than the sweep.
+  /// Returns the last product without an addend that only the sweep reads.
   MultiplyOp productOf() {
     MultiplyOp last;
     for (Value read : sweep.getReads()) {
@@ -88,9 +94,7 @@ private:
   }
 
   bool matchSum() {
-    const auto read = llvm::find(sweep.getReads(), found.product.getResult());
-    const size_t position = std::distance(sweep.getReads().begin(), read);
-    Value term = sweep.getBody().getArgument(sweep.getScalars().size() + position);
+    Value term = elementOf(sweep, found.product.getResult());
     if (!term.hasOneUse())
       return false;
     Operation *user = *term.user_begin();
@@ -117,7 +121,7 @@ private:
            negate(user->getOperand(1) == term ? found.scale : found.addendScale);
   }
 
-  /// Changes the sign of a scale. Returns false for a scalar, which has no constant for it.
+  /// Negates a constant scale. Returns false for a scalar: the plan has no negated scalar.
   bool negate(OpFoldResult &scale) {
     if (isa_and_present<Value>(scale))
       return false;
@@ -274,19 +278,15 @@ private:
   /// that is the sum becomes the product's. Erases the sweep if nothing is left of it.
   void takeSum(SweepOp sweep, Epilogue &epilogue, MultiplyOp fused) {
     Block &body = sweep.getBody().front();
-    auto positionOf = [&](Value stream) {
-      return static_cast<unsigned>(llvm::find(sweep.getReads(), stream) - sweep.getReads().begin());
-    };
     const unsigned scalars = sweep.getScalars().size();
-    const unsigned sum = positionOf(epilogue.product.getResult());
-    BlockArgument element = body.getArgument(scalars + sum);
+    BlockArgument element = elementOf(sweep, epilogue.product.getResult());
+    BlockArgument unused = elementOf(sweep, epilogue.addend);
     element.setLoc(fused.getLoc());
     epilogue.sum.replaceAllUsesWith(element);
     eraseIfUnused(epilogue.sum.getDefiningOp());
-    sweep.getReadsMutable()[sum].set(fused);
-    const unsigned addend = positionOf(epilogue.addend);
-    sweep.getReadsMutable().erase(addend);
-    body.eraseArgument(scalars + addend);
+    sweep.getReadsMutable()[element.getArgNumber() - scalars].set(fused);
+    sweep.getReadsMutable().erase(unused.getArgNumber() - scalars);
+    body.eraseArgument(unused.getArgNumber());
     for (unsigned scalar = scalars; scalar-- != 0;)
       if (body.getArgument(scalar).use_empty()) {
         sweep.getScalarsMutable().erase(scalar);
