@@ -21,9 +21,17 @@ std::string quoted(llvm::StringRef word) {
 
 } // namespace
 
+std::string updraft::nameToSave(const CompileRequest &rule) {
+  llvm::StringRef name = rule.filename;
+  if (!name.consume_front("<") || !name.consume_back(">"))
+    return "";
+  return name.str() + ".upd";
+}
+
 std::string updraft::commandOf(const ReportRequest &request) {
   const CompileRequest &rule = request.rule;
-  std::string text = "updraftc report " + quoted(rule.filename);
+  const std::string saved = nameToSave(rule);
+  std::string text = "updraftc report " + quoted(saved.empty() ? rule.filename : saved);
   auto add = [&](llvm::StringRef option, llvm::StringRef value) {
     text += " " + option.str() + "=" + quoted(value);
   };

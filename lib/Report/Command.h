@@ -7,7 +7,12 @@
 
 namespace updraft {
 
-/// Returns the command that makes the same report, without a run.
+/// Returns the file name to save a rule to that wasn't read from a file, such as `cubic.upd` for
+/// the rule `<cubic>`. Empty if it was.
+std::string nameToSave(const CompileRequest &rule);
+
+/// Returns the command that makes the same report, without a run. A rule that wasn't read from a
+/// file must be saved under `nameToSave` first.
 std::string commandOf(const ReportRequest &request);
 
 /// Returns a command of `commandOf` that also shows the files of a run, and no others.

@@ -93,7 +93,7 @@ llvm::Error recordAlso(Compiler &compiler, const Program &program, CompileReques
   return llvm::Error::success();
 }
 
-Object describeRequest(const ReportRequest &request) {
+Object describeRequest(const ReportRequest &request, const Program &program) {
   const CompileRequest &rule = request.rule;
   Array settings, storage, targets;
   for (const auto &[name, value] : rule.rule.settings)
@@ -103,14 +103,19 @@ Object describeRequest(const ReportRequest &request) {
   targets.push_back(rule.gpu ? rule.gpu->name : rule.target.name);
   if (request.alsoFor)
     targets.push_back(request.alsoFor->name);
-  return Object{{"file", llvm::json::fixUTF8(rule.filename)},
-                {"rule", rule.rule.rule},
-                {"settings", std::move(settings)},
-                {"storage", std::move(storage)},
-                {"numerics", rule.rule.numerics},
-                {"targets", std::move(targets)},
-                {"cpu", rule.target.key()},
-                {"command", llvm::json::fixUTF8(commandOf(request))}};
+  Object data{{"file", llvm::json::fixUTF8(rule.filename)},
+              {"rule", rule.rule.rule},
+              {"settings", std::move(settings)},
+              {"storage", std::move(storage)},
+              {"numerics", rule.rule.numerics},
+              {"targets", std::move(targets)},
+              {"cpu", rule.target.key()},
+              {"command", llvm::json::fixUTF8(commandOf(request))}};
+  if (std::string name = nameToSave(rule); !name.empty()) {
+    data["saved_as"] = llvm::json::fixUTF8(name);
+    data["text"] = llvm::json::fixUTF8(program.main().source->text());
+  }
+  return data;
 }
 
 /// Adds the members `stages`, `passes` and `texts`. Passes that change nothing share a text.
@@ -209,7 +214,7 @@ llvm::Expected<std::string> updraft::makeReport(Compiler &compiler, const Report
                 {"name", seen.name},
                 {"statics", std::move(statics)},
                 {"hypers", std::move(seen.hypers)},
-                {"request", describeRequest(request)},
+                {"request", describeRequest(request, **program)},
                 {"plans", std::move(seen.plans)},
                 {"numerics", std::move(seen.numerics)},
                 {"behaviour", std::move(seen.behaviour)},

@@ -5,6 +5,7 @@ import inspect
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 
@@ -92,6 +93,21 @@ def test_a_chain_is_linked_to_its_own_text():
     assert any("clip" in path for path in paths), paths
     for number in range(len(paths)):
         assert links(chain.report(), number)
+
+
+def test_the_command_reports_the_saved_text_of_a_traced_rule(tmp_path):
+    @updraft.rule
+    def cubic(param, grad, *, lr=0.1):
+        return param - lr * grad * grad * grad
+
+    request = cubic.report().data["request"]
+    assert request["saved_as"] == "cubic.upd"
+    (tmp_path / "cubic.upd").write_text(request["text"])
+    program, *arguments = shlex.split(request["command"])
+    assert program == "updraftc"
+    subprocess.run([UPDRAFTC, *arguments], cwd=tmp_path, check=True)
+    assert (tmp_path / "report.html").exists()
+    assert "saved_as" not in updraft.load(RULES / "sgd.upd").report().data["request"]
 
 
 def test_a_package_has_a_report(tmp_path):

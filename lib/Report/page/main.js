@@ -84,21 +84,30 @@ function renderCode(report) {
   );
 }
 
+/** A link that saves a file whose content is made when it is clicked. */
+function download(name, label, type, content) {
+  const link = element("a", { href: "#", download: name }, label);
+  link.addEventListener("click", () => {
+    link.href = URL.createObjectURL(new Blob([content()], { type }));
+  });
+  return link;
+}
+
 function renderReproduction(report) {
-  const { command, cpu } = report.request;
+  const { command, cpu, saved_as: savedAs, text } = report.request;
   const copy = element("button", { type: "button" }, "Copy");
   copy.addEventListener("click", async () => {
     await navigator.clipboard.writeText(command);
     copy.textContent = "Copied";
   });
   const { indices, facts, ...data } = report;
-  const link = element("a", { href: "#", download: `${report.name}.json` }, "the document as JSON");
-  link.addEventListener("click", () => {
-    link.href = URL.createObjectURL(new Blob([JSON.stringify(data)], { type: "application/json" }));
-  });
+  const link = download(`${report.name}.json`, "the document as JSON", "application/json", () => JSON.stringify(data));
   document
     .getElementById("reproduce-body")
     .replaceChildren(
+      ...(savedAs
+        ? [element("p", {}, "Save ", download(savedAs, `the rule as ${savedAs}`, "text/plain", () => text), " first.")]
+        : []),
       element("pre", { tabindex: 0 }, element("code", {}, command)),
       copy,
       table("This compilation", ["", ""], [["updraft", report.updraft], ["CPU", cpu], ["numerics", report.numerics.mode]]),
