@@ -334,6 +334,20 @@ def test_errors():
         optimizer.register_probe_callback(3)
 
 
+def test_a_callback_without_probes_is_warned_of():
+    (weight,) = arrays((4,))
+    optimizer = updraft.ArrayOptimizer(updraft.compile(SGD), [weight])
+    with pytest.warns(UserWarning, match="no rule has probes; choose") as caught:
+        optimizer.register_probe_callback(list)
+    assert caught[0].filename == __file__
+    (param,) = trained((3,))
+    optimizer = optim.AdamW([param])
+    optimizer.register_probe_callback(list)
+    with pytest.warns(UserWarning, match="no rule has probes; choose") as caught:
+        optimizer.step()
+    assert caught[0].filename == __file__
+
+
 def test_functions_in_python_have_probes():
     @updraft.rule
     def traced(param, grad, lr=0.5):

@@ -10,6 +10,7 @@ from typing import Any
 
 from . import _updraft
 from .arguments import require_text, require_unmasked
+from .caller_warnings import warn_caller
 from .compiled_rule import CompiledRule, path_text
 from .definition import RuleDefinition
 from .dtypes import is_storage_type
@@ -21,6 +22,7 @@ from .errors import (
     UnsupportedError,
 )
 from .probes import (
+    CALLBACK_WITHOUT_PROBES,
     Callback,
     CallbackHandle,
     ProbeRow,
@@ -455,6 +457,8 @@ class ArrayOptimizer:
         returns nothing. The handle has `remove()`. See `updraft.probes` for writers.
         """
         self._probe_callbacks.append(require_callback(callback))
+        if not self.rule.probes:
+            warn_caller(CALLBACK_WITHOUT_PROBES)
         return CallbackHandle(self._probe_callbacks, callback)
 
     def step_rows(self, indices: Any, values: Any, param: int = 0) -> None:

@@ -15,6 +15,10 @@ from typing import Any, NamedTuple
 
 from .errors import InvalidArgumentError
 
+CALLBACK_WITHOUT_PROBES = (
+    "a probe callback is registered, but no rule has probes; "
+    "choose standard probes with `probes=`, or declare probes in the rule"
+)
 _MAX_EVERY = (1 << 63) - 1
 
 

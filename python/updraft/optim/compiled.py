@@ -17,7 +17,14 @@ from ..caller_warnings import warn_caller
 from ..compiled_rule import CompiledRule, require_probes
 from ..errors import UnsupportedError
 from ..package_definition import PackageDefinition
-from ..probes import Callback, CallbackHandle, ProbeRow, require_callback, require_every
+from ..probes import (
+    CALLBACK_WITHOUT_PROBES,
+    Callback,
+    CallbackHandle,
+    ProbeRow,
+    require_callback,
+    require_every,
+)
 from ..torch_private import require_fusible, swaps_params
 from .adapter import listeners
 from .assigned_states import AssignedStates, States
@@ -619,9 +626,8 @@ class CompiledStep:
             finally:
                 if self._states.others:
                     self._states.settle()
-        if self._probe_callbacks and (rows := self.probe_values()):
-            for callback in list(self._probe_callbacks):
-                callback(rows)
+        if self._probe_callbacks:
+            self._call_back(self._probe_callbacks)
         return loss
 
     @property
@@ -678,6 +684,13 @@ class CompiledStep:
             self._probe_callbacks = []
         self._probe_callbacks.append(require_callback(callback))
         return CallbackHandle(self._probe_callbacks, callback)
+
+    def _call_back(self, callbacks: Sequence[Callback]) -> None:
+        if rows := self.probe_values():
+            for callback in list(callbacks):
+                callback(rows)
+        elif any(entry.buckets for entry in self._compiled) and not self._probed_buckets():
+            warn_caller(CALLBACK_WITHOUT_PROBES)
 
     def _step_all(self, scale: torch.Tensor | None, found_inf: torch.Tensor | None) -> None:
         """Steps all groups, or none if one is refused."""
