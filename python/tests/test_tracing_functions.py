@@ -30,6 +30,7 @@ OF_LISTS = {
     "newton_schulz_factor",
     "newton_schulz_quintic",
     "newton_schulz_simple",
+    "no_products_have_this_name",
     "no_set_has_this_name",
     "orthogonal_factor",
     "polar_express",
