@@ -170,10 +170,10 @@ struct Product {
   int64_t rows;
   int64_t columns;
   int64_t depth;
-  int32_t isSymmetric;   ///< computes elements up to the diagonal, and copies them across it
-  int64_t firstTile;     ///< the number of tiles of the products before this one
-  const void *packedLhs; ///< null if the operands aren't packed
-  const void *packedRhs;
+  int32_t isSymmetric; ///< computes elements up to the diagonal, and copies them across it
+  int64_t firstTile;   ///< the number of tiles of the products before this one
+  const void *packedLhs = nullptr; ///< null if the operands aren't packed
+  const void *packedRhs = nullptr;
 };
 
 /// The rows and columns of a tile, for elements of `bytes`. A block computes one at a time.
