@@ -37,7 +37,7 @@ extern "C" {
 
 #define UPD_DESCRIPTOR_MAGIC "UPDRULE" /* with its null character: 8 bytes */
 #define UPD_DESCRIPTOR_MAJOR 1
-#define UPD_DESCRIPTOR_MINOR 3
+#define UPD_DESCRIPTOR_MINOR 4
 
 typedef struct upd_descriptor {
   char magic[8];
@@ -165,6 +165,8 @@ typedef struct upd_plan_record {
   upd_slice stages;     /* in the order in which they run */
   uint32_t chosen[2];   /* the halves of an f64, the lower one first, from 0 to 1: a matrix has
                            ceil(chosen min(rows, columns)) chosen rows or columns */
+  upd_slice exclusions; /* of the index section: pairs of conditions of stages of which a step
+                           meets one at most. Matrices made under them may share memory. */
 } upd_plan_record;
 
 /* UPD_PROBE_BUCKET: the number is a count of a histogram. The buckets of a histogram follow each

@@ -39,7 +39,7 @@ static LogicalResult addRow(PlanInterface &interface, PrologueOp prologue, Value
 }
 
 // Temporaries become streams after those of the plan; other reductions are numbers. Which matrices
-// have the same memory depends on the tensor: runtime/optimizer/MatrixLayout.h.
+// have the same memory depends on the tensor: runtime/base/MatrixLayout.h.
 static void addResults(PlanInterface &interface, Operation &operation) {
   for (Value result : operation.getResults())
     if (isa<StreamType>(result.getType()))

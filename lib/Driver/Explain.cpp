@@ -5,8 +5,9 @@
 
 #include "Formula.h"
 #include "PlanFacts.h"
+#include "RuleDescription.h"
 #include "TypeName.h"
-#include "llvm/ADT/MapVector.h"
+#include "runtime/base/MatrixLayout.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -85,61 +86,28 @@ void explainCall(CallOp call, unsigned index, bool isForGPU, llvm::raw_ostream &
   os << llvm::formatv("  {0,-7} {1}  {2}\n", "makes", made, describe(call.getResult()));
 }
 
-/// Returns how many matrices of each type a plan needs at a time.
-llvm::MapVector<Type, unsigned> matricesAtATime(PlanOp plan) {
-  llvm::MapVector<Type, unsigned> most, live;
-  auto raise = [&] {
-    for (auto [type, count] : live)
-      most[type] = std::max(most[type], count);
-  };
-  for (Operation &operation : plan.getBody().front()) {
-    if (!isa<SweepOp>(operation) && !isOfWholeMatrices(&operation))
-      continue;
-    auto isMatrix = [](Value value) {
-      auto type = dyn_cast<StreamType>(value.getType());
-      return type && isMatrixExtent(type.getOver()) && !value.getDefiningOp<StreamOp>();
-    };
-    auto isNeededAfter = [&](Value value) {
-      return llvm::any_of(value.getUsers(),
-                          [&](Operation *user) { return operation.isBeforeInBlock(user); });
-    };
-    auto addResults = [&] {
-      for (Value result : llvm::make_filter_range(operation.getResults(), isMatrix))
-        ++live[result.getType()];
-    };
-    auto removeOperands = [&] {
-      const llvm::SmallSetVector<Value, 8> operands(llvm::from_range, operation.getOperands());
-      for (Value operand : llvm::make_filter_range(operands, isMatrix))
-        if (!isNeededAfter(operand))
-          --live[operand.getType()];
-    };
-    // A sweep reads an element before it makes one, so a result may be where an operand was.
-    if (isa<SweepOp>(operation)) {
-      removeOperands();
-      addResults();
-      raise();
-    } else {
-      addResults();
-      raise();
-      removeOperands();
-    }
-  }
-  return most;
-}
-
+/// Prints the memory for the matrices between the stages of a plan.
 void explainMatrices(PlanOp plan, llvm::raw_ostream &os) {
-  const llvm::MapVector<Type, unsigned> matrices = matricesAtATime(plan);
-  if (matrices.empty())
+  const FailureOr<runtime::PlanInterface> described = describePlan(plan);
+  if (failed(described))
+    return; // compiling the plan reports the reason
+  const runtime::MatrixLayout layout(*described);
+  if (layout.streams().empty()) {
     os << "temporaries of a parameter's size: none\n";
-  for (auto [type, count] : matrices) {
-    auto stream = cast<StreamType>(type);
-    auto [down, along] = sidesOf(stream.getOver());
-    os << llvm::formatv("temporaries of {0} x {1}: {2} of {3}, for each parameter that is being "
-                        "stepped\n",
-                        down, along, count, typeName(stream.getStorage()));
+    return;
   }
-  if (matrices.size() > 1)
-    os << "temporaries of different shapes use the same memory if no stage needs both\n";
+  const unsigned width = plan.getCompute().getIntOrFloatBitWidth() / 8;
+  os << "matrices between the stages, for each parameter that is being stepped:\n";
+  for (const auto &[rows, columns] : {std::pair{768, 768}, {768, 3072}, {3072, 768}}) {
+    if (!described->isFor(runtime::TensorClass::Matrix, rows, columns))
+      continue;
+    runtime::TensorShape shape{1, rows, columns};
+    shape.chosen = described->chosenOf(rows, columns);
+    const auto bytes = static_cast<double>(layout.place(shape).bytes);
+    os << llvm::formatv("  of {0} x {1}: {2:F1} MiB, {3:F2} times its elements in {4}\n", rows,
+                        columns, bytes / (1 << 20), bytes / (rows * columns * width),
+                        typeName(plan.getCompute()));
+  }
 }
 
 /// Prints the states that aren't among the bytes per element.

@@ -3,9 +3,11 @@
 #include "RuleDescription.h"
 
 #include "TypeName.h"
+#include "mlir/IR/Matchers.h"
 #include "runtime/base/DType.h"
 #include "updraft/Conversion/PlanInterface.h"
 #include "updraft/Conversion/StateList.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <cassert>
 #include <optional>
@@ -115,6 +117,38 @@ static void addRequirements(PlanOp plan, const RuleFacts &facts, runtime::RuleIn
   }
 }
 
+/// Returns the flags that all hold if a result of a prologue holds, itself included.
+static llvm::SetVector<Value> conjunctsOf(OpResult result) {
+  auto prologue = result.getDefiningOp<PrologueOp>();
+  llvm::SetVector<Value> conjuncts;
+  conjuncts.insert(
+      prologue.getBody().front().getTerminator()->getOperand(result.getResultNumber()));
+  // The list grows during the loop.
+  for (size_t i = 0; i < conjuncts.size(); ++i)
+    if (auto both = conjuncts[i].getDefiningOp<arith::AndIOp>())
+      conjuncts.insert(both->operand_begin(), both->operand_end());
+  return conjuncts;
+}
+
+/// Whether one flag is `not` of the other one.
+static bool areOpposite(Value first, Value second) {
+  auto isNot = [](Value flag, Value other) {
+    auto change = flag.getDefiningOp<arith::XOrIOp>();
+    return change && change.getLhs() == other && matchPattern(change.getRhs(), m_One());
+  };
+  return isNot(first, second) || isNot(second, first);
+}
+
+/// Whether two results of a prologue never hold together.
+static bool exclude(OpResult first, OpResult second) {
+  if (first.getOwner() != second.getOwner())
+    return false;
+  const llvm::SetVector<Value> ofFirst = conjunctsOf(first), ofSecond = conjunctsOf(second);
+  return llvm::any_of(ofFirst, [&](Value flag) {
+    return llvm::any_of(ofSecond, [&](Value other) { return areOpposite(flag, other); });
+  });
+}
+
 namespace {
 
 /// Describes one plan with the numbers that the compiler gave its values.
@@ -150,6 +184,7 @@ public:
         add(product);
       else if (auto call = dyn_cast<CallOp>(op))
         add(call);
+    addExclusions();
     return std::move(result);
   }
 
@@ -221,6 +256,16 @@ private:
   void addStage(Stage stage, Value condition) {
     stage.condition = rowPositionOf(condition);
     result.sequence.push_back(stage);
+    if (condition)
+      conditions.insert(condition);
+  }
+
+  void addExclusions() {
+    for (size_t second = 0; second < conditions.size(); ++second)
+      for (size_t first = 0; first < second; ++first)
+        if (exclude(cast<OpResult>(conditions[first]), cast<OpResult>(conditions[second])))
+          result.exclusions.emplace_back(rowPositionOf(conditions[first]),
+                                         rowPositionOf(conditions[second]));
   }
 
   void add(SweepOp sweep) {
@@ -269,9 +314,17 @@ private:
   const PlanInterface &numbers;
   const runtime::RuleInterface &rule;
   runtime::PlanInterface result;
+  llvm::SetVector<Value> conditions; // of stages
 };
 
 } // namespace
+
+FailureOr<runtime::PlanInterface> updraft::describePlan(PlanOp plan) {
+  FailureOr<PlanInterface> numbers = PlanInterface::of(plan);
+  if (failed(numbers))
+    return failure();
+  return PlanDescription(*numbers, runtime::RuleInterface()).make(runtime::TensorClass::Matrix);
+}
 
 FailureOr<runtime::RuleInterface> updraft::describeRule(PlanOp plan, StringRef numerics,
                                                         StringRef gpu, const RuleFacts &facts) {

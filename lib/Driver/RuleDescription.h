@@ -15,6 +15,10 @@ namespace updraft {
 mlir::FailureOr<runtime::RuleInterface> describeRule(PlanOp plan, llvm::StringRef numerics,
                                                      llvm::StringRef gpu, const RuleFacts &facts);
 
+/// Returns the description of one plan for matrices, as in that of its rule except for the numbers
+/// of states.
+mlir::FailureOr<runtime::PlanInterface> describePlan(PlanOp plan);
+
 } // namespace updraft
 
 #endif // UPDRAFT_LIB_DRIVER_RULEDESCRIPTION_H

@@ -210,7 +210,7 @@ ordered_json jsonOf(const RuleInterface &rule, const PlanInterface &plan) {
   }
   if (plan.chosen != 0)
     object.add("chosen", ordered_json(plan.chosen));
-  return object.add("prefix", plan.prefix)
+  object.add("prefix", plan.prefix)
       .add("row_scalars", plan.rowScalars)
       .add("random", plan.usesRandom)
       .addFlag(plan.skips, "skips")
@@ -218,8 +218,11 @@ ordered_json jsonOf(const RuleInterface &rule, const PlanInterface &plan) {
       .add("prologues", plan.prologues)
       .add("streams",
            arrayOf(plan.streams, [&](const auto &each) { return jsonOf(rule, each, plan); }))
-      .add("sequence", arrayOf(plan.sequence, [&](const auto &each) { return jsonOf(plan, each); }))
-      .take();
+      .add("sequence",
+           arrayOf(plan.sequence, [&](const auto &each) { return jsonOf(plan, each); }));
+  if (!plan.exclusions.empty())
+    object.add("exclusions", ordered_json(plan.exclusions));
+  return object.take();
 }
 
 } // namespace

@@ -76,6 +76,13 @@ bool PlanInterface::needsLapack() const {
                      [](const CallInterface &call) { return runtime::needsLapack(call.function); });
 }
 
+bool PlanInterface::exclude(const StageInterface &first, const StageInterface &second) const {
+  const auto conditions = std::minmax(first.condition, second.condition);
+  return std::any_of(exclusions.begin(), exclusions.end(), [&](const auto &pair) {
+    return std::minmax(pair.first, pair.second) == conditions;
+  });
+}
+
 size_t PlanInterface::callsEndFrom(size_t stage) const {
   std::vector<uint32_t> made, read;
   for (size_t next = stage; next < sequence.size(); ++next) {

@@ -2,6 +2,7 @@
 // States get memory before the first sweep of their parameter's first step. They count as existing
 // once the step is done, because until then a prologue may skip it.
 
+#include "runtime/base/Alignment.h"
 #include "runtime/base/DType.h"
 #include "runtime/cpu/CpuOptimizer.h"
 
@@ -42,7 +43,7 @@ Status CpuOptimizer::createStates() {
   auto bytesOf = [&](size_t param, size_t state) {
     constexpr size_t scalarBytes = sizeof(double);
     return isScalar(interface().states[state].over) ? scalarBytes
-                                                    : StateArena::aligned(stateBytes(param, state));
+                                                    : aligned(stateBytes(param, state));
   };
   size_t total = 0;
   auto count = [&](size_t slot, size_t bytes) {

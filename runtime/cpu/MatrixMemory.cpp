@@ -2,6 +2,7 @@
 
 #include "runtime/cpu/MatrixMemory.h"
 
+#include "runtime/base/Alignment.h"
 #include "runtime/base/DType.h"
 #include "runtime/base/OutOfMemory.h"
 
@@ -47,7 +48,7 @@ size_t updraft::runtime::workspaceOf(const PlanInterface &plan, const TensorShap
     const TensorShape matrix = shapeOf(plan, call, tensor);
     bytes = std::max(bytes, workspaceOf(call.function, matrix.rows, matrix.columns));
   }
-  return StateArena::aligned(bytes);
+  return aligned(bytes);
 }
 
 void updraft::runtime::grow(StateArena &arena, size_t bytes, const char *purpose) {

@@ -6,9 +6,9 @@
 #define UPDRAFT_RUNTIME_CPU_MATRIXMEMORY_H
 
 #include "runtime/base/PlanInterface.h"
+#include "runtime/base/TensorShape.h"
 #include "runtime/matrix/MatrixCall.h"
 #include "runtime/optimizer/StateArena.h"
-#include "runtime/optimizer/TensorShape.h"
 
 #include <array>
 #include <vector>

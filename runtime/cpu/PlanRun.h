@@ -6,6 +6,7 @@
 #define UPDRAFT_RUNTIME_CPU_PLANRUN_H
 
 #include "runtime/base/Kernels.h"
+#include "runtime/base/MatrixLayout.h"
 #include "runtime/cpu/MatrixMemory.h"
 #include "runtime/cpu/PlanTemporaries.h"
 #include "runtime/cpu/PrologueRows.h"
@@ -13,7 +14,6 @@
 #include "runtime/cpu/TensorWindows.h"
 #include "runtime/matrix/Lapack.h"
 #include "runtime/optimizer/InitialValues.h"
-#include "runtime/optimizer/MatrixLayout.h"
 #include "runtime/optimizer/QuantBlocks.h"
 #include "runtime/timeline/Span.h"
 

@@ -2,6 +2,7 @@
 
 #include "runtime/cpu/PlanTemporaries.h"
 
+#include "runtime/base/Alignment.h"
 #include "runtime/base/DType.h"
 #include "runtime/base/PoolParts.h"
 #include "runtime/cpu/ReductionTree.h"
@@ -29,7 +30,7 @@ void PlanTemporaries::allocate(const std::vector<TensorShape> &shapes) {
   size_t total = 0;
   auto take = [&](int64_t count, size_t elementBytes) {
     const size_t start = total;
-    total += StateArena::aligned(static_cast<size_t>(count) * elementBytes);
+    total += aligned(static_cast<size_t>(count) * elementBytes);
     return start;
   };
   for (const TensorShape &shape : shapes) {

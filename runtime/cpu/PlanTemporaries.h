@@ -4,8 +4,8 @@
 #define UPDRAFT_RUNTIME_CPU_PLANTEMPORARIES_H
 
 #include "runtime/base/PlanInterface.h"
+#include "runtime/base/TensorShape.h"
 #include "runtime/optimizer/StateArena.h"
-#include "runtime/optimizer/TensorShape.h"
 #include "updraft-c/optimizer.h"
 
 #include <vector>

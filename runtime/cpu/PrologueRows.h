@@ -6,8 +6,8 @@
 #define UPDRAFT_RUNTIME_CPU_PROLOGUEROWS_H
 
 #include "runtime/base/Kernels.h"
+#include "runtime/base/TensorShape.h"
 #include "runtime/optimizer/InitialValues.h"
-#include "runtime/optimizer/TensorShape.h"
 #include "updraft-c/optimizer.h"
 
 #include <memory>

@@ -4,8 +4,8 @@
 #define UPDRAFT_RUNTIME_CPU_PASSDOMAIN_H
 
 #include "runtime/base/PlanInterface.h"
+#include "runtime/base/TensorShape.h"
 #include "runtime/cpu/StepPartition.h"
-#include "runtime/optimizer/TensorShape.h"
 #include "updraft-c/optimizer.h"
 
 #include <compare>

@@ -5,13 +5,13 @@
 #ifndef UPDRAFT_RUNTIME_GPU_DEVICEPLAN_H
 #define UPDRAFT_RUNTIME_GPU_DEVICEPLAN_H
 
+#include "runtime/base/MatrixLayout.h"
+#include "runtime/base/TensorShape.h"
 #include "runtime/cpu/MatrixMemory.h"
 #include "runtime/cpu/SweepDomain.h"
 #include "runtime/gpu/DeviceArena.h"
 #include "runtime/kernels/EngineKernels.h"
-#include "runtime/optimizer/MatrixLayout.h"
 #include "runtime/optimizer/QuantBlocks.h"
-#include "runtime/optimizer/TensorShape.h"
 #include "updraft-c/gpu_kernel.h"
 
 #include <map>

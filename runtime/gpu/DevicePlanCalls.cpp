@@ -3,6 +3,7 @@
 // copies the operands, which waits for the device, and writes the results back. A call whose
 // condition doesn't hold costs nothing, if the host can evaluate the condition by itself.
 
+#include "runtime/base/Alignment.h"
 #include "runtime/base/DType.h"
 #include "runtime/base/PoolParts.h"
 #include "runtime/base/ScalarStorage.h"
@@ -76,9 +77,9 @@ size_t DevicePlan::bytesOf(size_t position, uint32_t stream) const {
 
 /// The bytes of the operands and the result of a tensor on the host.
 size_t DevicePlan::hostBytesOf(const CallInterface &call, size_t position) const {
-  size_t bytes = StateArena::aligned(bytesOf(position, call.result));
+  size_t bytes = runtime::aligned(bytesOf(position, call.result));
   for (const uint32_t operand : call.operands)
-    bytes += StateArena::aligned(bytesOf(position, operand));
+    bytes += runtime::aligned(bytesOf(position, operand));
   return bytes;
 }
 
@@ -204,7 +205,7 @@ Status DevicePlan::runHostCalls(const Step &step, std::span<const HostCall> call
   std::vector<Job> jobs;
   char *next = hostMatrices.data();
   auto take = [&](size_t position, uint32_t stream) {
-    return std::exchange(next, next + StateArena::aligned(bytesOf(position, stream)));
+    return std::exchange(next, next + runtime::aligned(bytesOf(position, stream)));
   };
   for (const HostCall &each : calls) {
     const auto [call, position] = each;

@@ -10,6 +10,7 @@
 
 #include "runtime/base/Kernels.h"
 #include "runtime/base/MemoryRanges.h"
+#include "runtime/base/TensorShape.h"
 #include "runtime/optimizer/GroupHypers.h"
 #include "runtime/optimizer/PlannedParams.h"
 #include "runtime/optimizer/ProbeRing.h"
@@ -18,7 +19,6 @@
 #include "runtime/optimizer/StepGradients.h"
 #include "runtime/optimizer/TensorDevice.h"
 #include "runtime/optimizer/TensorLayout.h"
-#include "runtime/optimizer/TensorShape.h"
 #include "runtime/timeline/Span.h"
 #include "updraft-c/optimizer.h"
 

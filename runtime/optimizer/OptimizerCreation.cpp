@@ -93,7 +93,7 @@ Status Optimizer::addParam(const upd_tensor &tensor, const char *name, uint32_t 
   if (tensor.read_only)
     return invalidArgument(
         fmt::format("{} is read-only, but a step writes it; give a copy that is not", subject));
-  params.push_back({tensor.data, layout, TensorShape::of(layout), group, 0});
+  params.push_back({tensor.data, layout, shapeOf(layout), group, 0});
   return choosePlan(params.back());
 }
 
@@ -109,7 +109,7 @@ static bool hasRowMajorMatrices(const TensorLayout &layout) {
 /// takes.
 static Status checkCalls(const PlanInterface &plan, const TensorLayout &layout,
                          const std::string &name) {
-  TensorShape shape = TensorShape::of(layout);
+  TensorShape shape = shapeOf(layout);
   shape.chosen = plan.chosenOf(shape.rows, shape.columns);
   for (const CallInterface &call : plan.calls)
     for (const uint32_t operand : call.operands) {
@@ -130,7 +130,7 @@ static Status checkCalls(const PlanInterface &plan, const TensorLayout &layout,
 
 Status Optimizer::choosePlan(Param &param) const {
   const TensorClass own = param.layout.rank < 2 ? TensorClass::Vector : TensorClass::Matrix;
-  const TensorShape shape = TensorShape::of(param.layout);
+  const TensorShape shape = shapeOf(param.layout);
   const std::vector<PlanInterface> &plans = interface().plans;
   auto found = std::find_if(plans.begin(), plans.end(), [&](const PlanInterface &plan) {
     return plan.isFor(own, shape.rows, shape.columns);

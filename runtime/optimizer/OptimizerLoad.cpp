@@ -2,6 +2,7 @@
 // Loading reads the whole file before it changes anything. It reads new states on the CPU into the
 // memory that the optimizer keeps, and all other states into temporary memory.
 
+#include "runtime/base/Alignment.h"
 #include "runtime/base/DType.h"
 #include "runtime/base/MessageText.h"
 #include "runtime/base/OptimizerFileNames.h"
@@ -318,7 +319,7 @@ Status Optimizer::collect(Loaded &loaded) {
       const size_t slot = slotOf(i, j);
       if (!holds(i, j) || !loaded.entries[slot])
         continue;
-      const size_t bytes = StateArena::aligned(stateBytes(i, j));
+      const size_t bytes = aligned(stateBytes(i, j));
       keptBytes += isNew(slot) ? bytes : 0;
       asideBytes += isNew(slot) && device.isCpu() ? 0 : bytes;
     }
@@ -348,9 +349,9 @@ Status Optimizer::collect(Loaded &loaded) {
             !status.ok())
           return status;
       }
-      memory += StateArena::aligned(stateBytes(i, j));
+      memory += aligned(stateBytes(i, j));
       if (isNew(slot) && !device.isCpu())
-        kept += StateArena::aligned(stateBytes(i, j));
+        kept += aligned(stateBytes(i, j));
     }
   return {};
 }

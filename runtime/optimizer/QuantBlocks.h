@@ -6,7 +6,7 @@
 #define UPDRAFT_RUNTIME_OPTIMIZER_QUANTBLOCKS_H
 
 #include "runtime/base/PlanInterface.h"
-#include "runtime/optimizer/TensorShape.h"
+#include "runtime/base/TensorShape.h"
 #include "updraft-c/types.h"
 
 #include <cstddef>

@@ -11,13 +11,6 @@ namespace updraft::runtime {
 /// A block of memory, and the function that releases it.
 class StateArena {
 public:
-  /// Every state starts at a multiple of this many bytes.
-  static constexpr size_t alignment = 64;
-  /// Rounds a size up, so that what follows is aligned.
-  static constexpr size_t aligned(size_t bytes) {
-    return (bytes + alignment - 1) / alignment * alignment;
-  }
-
   using Release = std::function<void(char *memory, size_t bytes)>;
 
   StateArena() = default;

@@ -7,6 +7,7 @@
 #define UPDRAFT_RUNTIME_OPTIMIZER_TENSORLAYOUT_H
 
 #include "runtime/base/Status.h"
+#include "runtime/base/TensorShape.h"
 #include "runtime/optimizer/TensorDevice.h"
 
 #include <cstddef>
@@ -25,6 +26,16 @@ struct TensorLayout {
   int32_t rank = 0;
   bool rowMajor = true; // the same as without strides
 };
+
+/// The rows, columns and batches of a tensor.
+inline TensorShape shapeOf(const TensorLayout &layout) {
+  if (layout.rank < 2)
+    return {1, 1, layout.elements};
+  TensorShape result{1, layout.shape[layout.rank - 2], layout.shape[layout.rank - 1]};
+  for (int32_t i = 0; i < layout.rank - 2; ++i)
+    result.batches *= layout.shape[i];
+  return result;
+}
 
 constexpr int32_t maxRank = 64;
 

@@ -5,6 +5,7 @@
 #include "runtime/base/DType.h"
 #include "runtime/base/OptimizerFileNames.h"
 #include "runtime/optimizer/QuantBlocks.h"
+#include "runtime/optimizer/TensorLayout.h"
 #include "updraft-c/compiler.h"
 
 #include <algorithm>
@@ -179,12 +180,12 @@ Status Batch::appendScales(size_t i, const std::string &state, Tensor &codes) {
                             static_cast<int32_t>(shape.size())};
   const auto plan = std::find_if(
       description.plans.begin(), description.plans.end(), [&](const PlanInterface &candidate) {
-        const TensorShape sizes = TensorShape::of(layout);
+        const TensorShape sizes = shapeOf(layout);
         return candidate.isFor(classOf(parameters[i]->param), sizes.rows, sizes.columns);
       });
   if (plan == description.plans.end())
     return Status(UPD_INTERNAL_ERROR, fmt::format("no plan steps parameter `{}`", *names[i]));
-  const QuantBlocks blocks(TensorShape::of(layout), plan->tensors);
+  const QuantBlocks blocks(shapeOf(layout), plan->tensors);
   std::vector<int64_t> expected;
   if (plan->tensors == TensorClass::Matrix)
     expected.assign(shape.begin(), shape.end() - 1);

@@ -1,6 +1,6 @@
 //===- MatrixLayoutTests.cpp - Matrices that are needed at one time don't overlap -------------===//
 
-#include "runtime/optimizer/MatrixLayout.h"
+#include "runtime/base/MatrixLayout.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -133,6 +133,20 @@ static size_t bytesOfCalls(uint32_t operandOfSecond) {
 TEST(MatrixLayout, CallsThatDontDependOnEachOtherRunAtOneTime) {
   // Without the second call's time, stream 4 could be where stream 2 was.
   EXPECT_EQ(bytesOfCalls(0), bytesOf(3 * 8 * 8));
+}
+
+TEST(MatrixLayout, MatricesOfExclusiveConditionsShareMemory) {
+  PlanInterface plan = planWith({Extent::Element, Extent::Element, Extent::Element});
+  for (const uint32_t made : {2, 3, 4})
+    addSweep(plan, Extent::Element, {1}, {made});
+  plan.sequence[0].condition = 1;
+  plan.sequence[1].condition = 2;
+  addSweep(plan, Extent::Element, {2, 3, 4}, {});
+  EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 8)).bytes, bytesOf(3 * 8 * 8));
+  plan.exclusions = {{2, 1}};
+  EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 8)).bytes, bytesOf(2 * 8 * 8));
+  plan.exclusions = {{1, 3}};
+  EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 8)).bytes, bytesOf(3 * 8 * 8));
 }
 
 TEST(MatrixLayout, ACallThatReadsTheResultOfAnotherRunsLater) {

@@ -264,6 +264,28 @@ TEST(RuleInterface, HoldsWhetherAPlanSkips) {
   EXPECT_NE(read.json().find(R"("random":false,"skips":true,)"), std::string::npos) << read.json();
 }
 
+TEST(RuleInterface, HoldsConditionsThatExcludeEachOther) {
+  RuleInterface rule = calls();
+  EXPECT_EQ(rule.json().find("exclusions"), std::string::npos);
+  for (PlanInterface &plan : rule.plans)
+    plan.rowScalars = 4;
+  rule.plans[2].exclusions = {{2, 1}, {1, 3}};
+  const RuleInterface read = readBack(rule);
+  EXPECT_NE(read.json().find(R"("exclusions":[[2,1],[1,3]])"), std::string::npos) << read.json();
+  StageInterface first = StageInterface::call(0), second = StageInterface::call(1);
+  auto exclude = [&](uint32_t ofFirst, uint32_t ofSecond) {
+    first.condition = ofFirst;
+    second.condition = ofSecond;
+    return read.plans[2].exclude(first, second);
+  };
+  EXPECT_TRUE(exclude(1, 2));
+  EXPECT_TRUE(exclude(2, 1));
+  EXPECT_TRUE(exclude(3, 1));
+  EXPECT_FALSE(exclude(2, 3));
+  EXPECT_FALSE(exclude(1, 1));
+  EXPECT_FALSE(exclude(0, 1));
+}
+
 TEST(RuleInterface, HoldsWhatPlansChoose) {
   const RuleInterface rule = readBack(chosen());
   const PlanInterface &wide = rule.plans[2];

@@ -1,10 +1,9 @@
 //===- TensorShape.h - A tensor as rows and columns ---------------------------------*- C++ -*-===//
 
-#ifndef UPDRAFT_RUNTIME_OPTIMIZER_TENSORSHAPE_H
-#define UPDRAFT_RUNTIME_OPTIMIZER_TENSORSHAPE_H
+#ifndef UPDRAFT_RUNTIME_BASE_TENSORSHAPE_H
+#define UPDRAFT_RUNTIME_BASE_TENSORSHAPE_H
 
 #include "runtime/base/PlanInterface.h"
-#include "runtime/optimizer/TensorLayout.h"
 #include "updraft-c/kernel.h"
 
 namespace updraft::runtime {
@@ -15,15 +14,6 @@ struct TensorShape {
   int64_t rows = 1;
   int64_t columns = 1;
   int64_t chosen = 0; ///< rows or columns that a plan chooses; 0 outside of plans
-
-  static TensorShape of(const TensorLayout &layout) {
-    if (layout.rank < 2)
-      return {1, 1, layout.elements};
-    TensorShape result{1, layout.shape[layout.rank - 2], layout.shape[layout.rank - 1]};
-    for (int32_t i = 0; i < layout.rank - 2; ++i)
-      result.batches *= layout.shape[i];
-    return result;
-  }
 
   /// The shape of the matrices of values over `extent`.
   TensorShape of(Extent extent) const {
@@ -73,4 +63,4 @@ struct TensorShape {
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_OPTIMIZER_TENSORSHAPE_H
+#endif // UPDRAFT_RUNTIME_BASE_TENSORSHAPE_H

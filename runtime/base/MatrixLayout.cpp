@@ -2,10 +2,10 @@
 // A plan of the compiler has a stream for each matrix. Which ones fit into the memory of others
 // depends on the tensor. Plans in packages of earlier versions make several matrices in a stream.
 
-#include "runtime/optimizer/MatrixLayout.h"
+#include "runtime/base/MatrixLayout.h"
 
+#include "runtime/base/Alignment.h"
 #include "runtime/base/DType.h"
-#include "runtime/optimizer/StateArena.h"
 
 #include <algorithm>
 #include <limits>
@@ -80,7 +80,8 @@ MatrixLayout::Relation MatrixLayout::relate(size_t first, size_t second,
   Relation relation = Relation::Free;
   for (const Lifetime &a : lifetimes[first])
     for (const Lifetime &b : lifetimes[second]) {
-      if (times[a.made] > times[b.read] || times[b.made] > times[a.read])
+      if (times[a.made] > times[b.read] || times[b.made] > times[a.read] ||
+          plan.exclude(plan.sequence[a.made], plan.sequence[b.made]))
         continue;
       if (!replaces(a, b) && !replaces(b, a))
         return Relation::Apart;
@@ -128,7 +129,7 @@ bool MatrixLayout::outlivesSections(const std::function<size_t(size_t)> &section
 
 size_t MatrixLayout::bytesOf(size_t matrix, const TensorShape &shape) const {
   const StreamInterface &stream = plan.streams[matrices[matrix]];
-  return StateArena::aligned(static_cast<size_t>(shape.count(stream.over)) * sizeOf(stream.dtype));
+  return aligned(static_cast<size_t>(shape.count(stream.over)) * sizeOf(stream.dtype));
 }
 
 // The largest come first, each at the lowest offset where it is in no other one's way.

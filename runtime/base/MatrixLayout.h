@@ -1,10 +1,10 @@
 //===- MatrixLayout.h - Places of the matrices that a plan makes --------------------*- C++ -*-===//
 
-#ifndef UPDRAFT_RUNTIME_OPTIMIZER_MATRIXLAYOUT_H
-#define UPDRAFT_RUNTIME_OPTIMIZER_MATRIXLAYOUT_H
+#ifndef UPDRAFT_RUNTIME_BASE_MATRIXLAYOUT_H
+#define UPDRAFT_RUNTIME_BASE_MATRIXLAYOUT_H
 
 #include "runtime/base/PlanInterface.h"
-#include "runtime/optimizer/TensorShape.h"
+#include "runtime/base/TensorShape.h"
 
 #include <cstdint>
 #include <functional>
@@ -61,4 +61,4 @@ private:
 
 } // namespace updraft::runtime
 
-#endif // UPDRAFT_RUNTIME_OPTIMIZER_MATRIXLAYOUT_H
+#endif // UPDRAFT_RUNTIME_BASE_MATRIXLAYOUT_H
