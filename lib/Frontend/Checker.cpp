@@ -3,6 +3,7 @@
 #include "Checker.h"
 
 #include "MatrixShapes.h"
+#include "StandardLibrary.h"
 #include "StaticList.h"
 
 #include "updraft/Frontend/Numerics.h"
@@ -539,7 +540,7 @@ Type Checker::checkFunctionCall(const Expr &expr, const Function &function,
   Type result = checkBody(function, arguments);
   --calls;
   if (!exhausted)
-    diagnostics.noteSince(before, DiagnosticKind::InCall, expr.focus, expr.text);
+    noteCall(diagnostics, before, expr);
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include "Checker.h"
 #include "MatrixShapes.h"
 #include "Requirements.h"
+#include "StandardLibrary.h"
 
 #include "Updraft/IR/UpdraftOps.h"
 #include "mlir/IR/Matchers.h"
@@ -249,7 +250,7 @@ Value Evaluator::evaluateCall(const Expr &expr, const Names &names) {
   callLocation = outer;
   --calls;
   if (!exhausted)
-    diagnostics.noteSince(before, DiagnosticKind::InCall, expr.focus, expr.text);
+    noteCall(diagnostics, before, expr);
   return result;
 }
 

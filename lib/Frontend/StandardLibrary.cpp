@@ -50,6 +50,23 @@ const llvm::StringMap<const Function *> &updraft::standardFunctions() {
 
 const llvm::StringMap<const Rule *> &updraft::standardTransforms() { return library().transforms; }
 
+static bool isStandard(const SourceFile *file) {
+  return llvm::any_of(library().files,
+                      [&](const auto &standard) { return standard->source.get() == file; });
+}
+
+void updraft::noteCall(DiagnosticEngine &diagnostics, size_t index, const Expr &call) {
+  const bool isCaller = !isStandard(call.focus.file);
+  auto isMoved = [&](const Diagnostic &diagnostic) {
+    return isCaller && isStandard(diagnostic.range.file);
+  };
+  diagnostics.visitSince(index, [&](const Diagnostic &diagnostic, DiagnosticEngine::Notes notes) {
+    if (!isMoved(diagnostic))
+      notes.note(DiagnosticKind::InCall, call.focus, call.text);
+  });
+  diagnostics.moveSince(index, isMoved, call.focus, call.text);
+}
+
 const DiagnosticEngine &updraft::standardLibraryDiagnostics() {
   static const bool isChecked = (library().check(), true);
   static_cast<void>(isChecked);

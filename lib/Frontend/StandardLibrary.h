@@ -23,6 +23,10 @@ const llvm::StringMap<const Function *> &standardFunctions();
 /// The transforms by name. Thread-safe.
 const llvm::StringMap<const Rule *> &standardTransforms();
 
+/// Adds notes about a call to the diagnostics from `index` on. A diagnostic of a standard function
+/// that another file calls moves to the call.
+void noteCall(DiagnosticEngine &diagnostics, size_t index, const Expr &call);
+
 /// The errors in the embedded files; empty in a library that passed its tests.
 const DiagnosticEngine &standardLibraryDiagnostics();
 

@@ -88,13 +88,37 @@ bool DiagnosticEngine::isInput(DiagnosticKind kind, size_t index) {
   return before.count('`') % 2 == 1;
 }
 
+bool DiagnosticEngine::isRepeated(const Diagnostic &diagnostic, size_t end) const {
+  return llvm::any_of(llvm::ArrayRef(list).take_front(end), [&](const Diagnostic &other) {
+    return other.kind == diagnostic.kind && other.file == diagnostic.file &&
+           other.range.begin == diagnostic.range.begin && other.message == diagnostic.message;
+  });
+}
+
+void DiagnosticEngine::moveSince(size_t index, llvm::function_ref<bool(const Diagnostic &)> isMoved,
+                                 SourceRange call, StringRef callee) {
+  for (size_t next = index; next < list.size();) {
+    Diagnostic &diagnostic = list[next];
+    if (isMoved(diagnostic)) {
+      diagnostic.notes.insert(diagnostic.notes.begin(),
+                              make(DiagnosticKind::InLibrary, diagnostic.range));
+      diagnostic.range = call;
+      diagnostic.file = call.file->shared_from_this();
+      diagnostic.message = ("in `" + shown(callee) + "`: " + diagnostic.message);
+      if (isRepeated(diagnostic, next)) {
+        list.erase(list.begin() + next);
+        continue;
+      }
+    }
+    ++next;
+  }
+}
+
 Diagnostic *DiagnosticEngine::add(Diagnostic diagnostic) {
   if (isFull())
     return nullptr;
-  for (const Diagnostic &other : list)
-    if (other.kind == diagnostic.kind && other.file == diagnostic.file &&
-        other.range.begin == diagnostic.range.begin && other.message == diagnostic.message)
-      return nullptr;
+  if (isRepeated(diagnostic, list.size()))
+    return nullptr;
   if (list.size() == maxErrors)
     diagnostic = make(DiagnosticKind::TooManyErrors, SourceRange(), maxErrors);
   list.push_back(std::move(diagnostic));

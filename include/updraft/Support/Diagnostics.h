@@ -67,16 +67,16 @@ public:
     return Notes(add(make(kind, range, std::forward<Args>(args)...)));
   }
 
-  /// Adds a note to every diagnostic from `index` on.
-  template <typename... Args>
-  void noteSince(size_t index, DiagnosticKind kind, SourceRange range, Args &&...args) {
-    visitSince(index, [&](const Diagnostic &, Notes notes) { notes.note(kind, range, args...); });
-  }
   /// Calls `visit` for every diagnostic from `index` on, to add notes to it.
   void visitSince(size_t index, llvm::function_ref<void(const Diagnostic &, Notes)> visit) {
     for (Diagnostic &diagnostic : llvm::MutableArrayRef(list).drop_front(index))
       visit(diagnostic, Notes(&diagnostic));
   }
+
+  /// Moves each diagnostic from `index` on for which `isMoved` holds to a call of `callee`. A note
+  /// has its former place.
+  void moveSince(size_t index, llvm::function_ref<bool(const Diagnostic &)> isMoved,
+                 SourceRange call, llvm::StringRef callee);
 
   bool hasErrors() const { return !list.empty(); }
   /// Whether `maxErrors` is reached; further errors are dropped.
@@ -105,6 +105,8 @@ private:
   }
   /// Whether the format has this argument between backticks.
   static bool isInput(DiagnosticKind kind, size_t index);
+  /// Whether a diagnostic before `end` has the same kind, text and place.
+  bool isRepeated(const Diagnostic &diagnostic, size_t end) const;
   Diagnostic *add(Diagnostic diagnostic);
 
   std::vector<Diagnostic> list;
