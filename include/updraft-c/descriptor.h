@@ -165,8 +165,9 @@ typedef struct upd_plan_record {
   upd_slice stages;     /* in the order in which they run */
   uint32_t chosen[2];   /* the halves of an f64, the lower one first, from 0 to 1: a matrix has
                            ceil(chosen min(rows, columns)) chosen rows or columns */
-  upd_slice exclusions; /* of the index section: pairs of conditions of stages of which a step
-                           meets one at most. Matrices made under them may share memory. */
+  upd_slice exclusive_conditions; /* of the index section: pairs of conditions, of which at most
+                                     one holds for a tensor in a step. Matrices that are made under
+                                     them may share memory. */
 } upd_plan_record;
 
 /* UPD_PROBE_BUCKET: the number is a count of a histogram. The buckets of a histogram follow each
@@ -249,7 +250,8 @@ enum {
  * The members after `flags` are 0 for a prologue. `reads`, `writes` and `makes` are slices of the
  * index section, and list streams of the plan. A product reads its left and its right operand, a
  * call its operands, and both make their result. If the condition is 0 for a tensor, nothing that
- * the step keeps depends on the results, and the stage may be left out. */
+ * the step keeps depends on the results, and the stage must not run for it: its results may be in
+ * memory that another matrix uses. */
 typedef struct upd_stage_record {
   upd_stage_kind kind;
   uint32_t flags;

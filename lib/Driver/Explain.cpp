@@ -90,7 +90,7 @@ void explainCall(CallOp call, unsigned index, bool isForGPU, llvm::raw_ostream &
 void explainMatrices(PlanOp plan, llvm::raw_ostream &os) {
   const FailureOr<runtime::PlanInterface> described = describePlan(plan);
   if (failed(described))
-    return; // compiling the plan reports the reason
+    return; // the error is reported
   const runtime::MatrixLayout layout(*described);
   if (layout.streams().empty()) {
     os << "temporaries of a parameter's size: none\n";
@@ -104,7 +104,7 @@ void explainMatrices(PlanOp plan, llvm::raw_ostream &os) {
     runtime::TensorShape shape{1, rows, columns};
     shape.chosen = described->chosenOf(rows, columns);
     const auto bytes = static_cast<double>(layout.place(shape).bytes);
-    os << llvm::formatv("  of {0} x {1}: {2:F1} MiB, {3:F2} times its elements in {4}\n", rows,
+    os << llvm::formatv("  of {0} x {1}: {2:F1} MiB, {3:F2} times the parameter in {4}\n", rows,
                         columns, bytes / (1 << 20), bytes / (rows * columns * width),
                         typeName(plan.getCompute()));
   }

@@ -7,8 +7,8 @@
 
 namespace updraft {
 
-/// Prints the cost of a step of `plan`: sweeps, bytes and flops per element, temporaries, and
-/// hoisted scalars. `numerics` is the rounding mode; `gpu` is the target, or "" for CPUs.
+/// Prints the cost of a step of `plan`: sweeps, bytes and flops per element, memory for matrices,
+/// and hoisted scalars. `numerics` is the rounding mode; `gpu` is the target, or "" for CPUs.
 void explainPlan(PlanOp plan, llvm::StringRef numerics, llvm::StringRef gpu, llvm::raw_ostream &os);
 
 } // namespace updraft

@@ -140,7 +140,7 @@ static bool areOpposite(Value first, Value second) {
 }
 
 /// Whether two results of a prologue never hold together.
-static bool exclude(OpResult first, OpResult second) {
+static bool neverHoldTogether(OpResult first, OpResult second) {
   if (first.getOwner() != second.getOwner())
     return false;
   const llvm::SetVector<Value> ofFirst = conjunctsOf(first), ofSecond = conjunctsOf(second);
@@ -184,7 +184,7 @@ public:
         add(product);
       else if (auto call = dyn_cast<CallOp>(op))
         add(call);
-    addExclusions();
+    addExclusiveConditions();
     return std::move(result);
   }
 
@@ -260,12 +260,13 @@ private:
       conditions.insert(condition);
   }
 
-  void addExclusions() {
+  void addExclusiveConditions() {
     for (size_t second = 0; second < conditions.size(); ++second)
       for (size_t first = 0; first < second; ++first)
-        if (exclude(cast<OpResult>(conditions[first]), cast<OpResult>(conditions[second])))
-          result.exclusions.emplace_back(rowPositionOf(conditions[first]),
-                                         rowPositionOf(conditions[second]));
+        if (neverHoldTogether(cast<OpResult>(conditions[first]),
+                              cast<OpResult>(conditions[second])))
+          result.exclusiveConditions.emplace_back(rowPositionOf(conditions[first]),
+                                                  rowPositionOf(conditions[second]));
   }
 
   void add(SweepOp sweep) {

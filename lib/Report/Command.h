@@ -7,8 +7,8 @@
 
 namespace updraft {
 
-/// Returns the file name to save a rule to that wasn't read from a file, such as `cubic.upd` for
-/// the rule `<cubic>`. Empty if it was.
+/// For a rule that wasn't read from a file, the name under which to save it, such as `cubic.upd`
+/// for the rule `<cubic>`. Otherwise empty.
 std::string nameToSave(const CompileRequest &rule);
 
 /// Returns the command that makes the same report, without a run. A rule that wasn't read from a

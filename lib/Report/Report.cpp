@@ -112,7 +112,7 @@ Object describeRequest(const ReportRequest &request, const Program &program) {
               {"cpu", rule.target.key()},
               {"command", llvm::json::fixUTF8(commandOf(request))}};
   if (std::string name = nameToSave(rule); !name.empty()) {
-    data["saved_as"] = llvm::json::fixUTF8(name);
+    data["savedAs"] = llvm::json::fixUTF8(name);
     data["text"] = llvm::json::fixUTF8(program.main().source->text());
   }
   return data;

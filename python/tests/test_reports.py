@@ -101,13 +101,13 @@ def test_the_command_reports_the_saved_text_of_a_traced_rule(tmp_path):
         return param - lr * grad * grad * grad
 
     request = cubic.report().data["request"]
-    assert request["saved_as"] == "cubic.upd"
+    assert request["savedAs"] == "cubic.upd"
     (tmp_path / "cubic.upd").write_text(request["text"])
     program, *arguments = shlex.split(request["command"])
     assert program == "updraftc"
     subprocess.run([UPDRAFTC, *arguments], cwd=tmp_path, check=True)
     assert (tmp_path / "report.html").exists()
-    assert "saved_as" not in updraft.load(RULES / "sgd.upd").report().data["request"]
+    assert "savedAs" not in updraft.load(RULES / "sgd.upd").report().data["request"]
 
 
 def test_a_package_has_a_report(tmp_path):

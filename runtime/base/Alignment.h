@@ -11,7 +11,7 @@ namespace updraft::runtime {
 constexpr size_t tensorAlignment = 64;
 
 /// Rounds a size up, so that what follows is aligned.
-constexpr size_t aligned(size_t bytes) {
+constexpr size_t alignedSize(size_t bytes) {
   return (bytes + tensorAlignment - 1) / tensorAlignment * tensorAlignment;
 }
 

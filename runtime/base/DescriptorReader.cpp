@@ -257,11 +257,12 @@ PlanInterface DescriptorReader::plan(const upd_plan_record &record) {
                            if (problem.empty())
                              plan.sequence.back().condition = stage.condition;
                          });
-  const std::vector<uint32_t> exclusions = indices(record.exclusions, "`exclusions` of a plan");
-  if (exclusions.size() % 2 != 0)
-    fail("`exclusions` of a plan are not pairs");
-  for (size_t i = 0; i + 1 < exclusions.size(); i += 2)
-    plan.exclusions.emplace_back(exclusions[i], exclusions[i + 1]);
+  const std::vector<uint32_t> exclusive =
+      indices(record.exclusive_conditions, "`exclusive_conditions` of a plan");
+  if (exclusive.size() % 2 != 0)
+    fail("`exclusive_conditions` of a plan are not pairs");
+  for (size_t i = 0; i + 1 < exclusive.size(); i += 2)
+    plan.exclusiveConditions.emplace_back(exclusive[i], exclusive[i + 1]);
   return plan;
 }
 

@@ -115,10 +115,10 @@ void DescriptorWriter::addPlan(const PlanInterface &plan) {
   record.stages = {sections[UPD_SECTION_STAGE].count, static_cast<uint32_t>(plan.sequence.size())};
   for (const StageInterface &stage : plan.sequence)
     add(UPD_SECTION_STAGE, stageOf(plan, stage));
-  std::vector<uint32_t> exclusions;
-  for (const auto &[first, second] : plan.exclusions)
-    exclusions.insert(exclusions.end(), {first, second});
-  record.exclusions = indices(exclusions);
+  std::vector<uint32_t> exclusive;
+  for (const auto &[first, second] : plan.exclusiveConditions)
+    exclusive.insert(exclusive.end(), {first, second});
+  record.exclusive_conditions = indices(exclusive);
   add(UPD_SECTION_PLAN, record);
 }
 

@@ -220,8 +220,8 @@ ordered_json jsonOf(const RuleInterface &rule, const PlanInterface &plan) {
            arrayOf(plan.streams, [&](const auto &each) { return jsonOf(rule, each, plan); }))
       .add("sequence",
            arrayOf(plan.sequence, [&](const auto &each) { return jsonOf(plan, each); }));
-  if (!plan.exclusions.empty())
-    object.add("exclusions", ordered_json(plan.exclusions));
+  if (!plan.exclusiveConditions.empty())
+    object.add("exclusive_conditions", ordered_json(plan.exclusiveConditions));
   return object.take();
 }
 

@@ -81,7 +81,7 @@ MatrixLayout::Relation MatrixLayout::relate(size_t first, size_t second,
   for (const Lifetime &a : lifetimes[first])
     for (const Lifetime &b : lifetimes[second]) {
       if (times[a.made] > times[b.read] || times[b.made] > times[a.read] ||
-          plan.exclude(plan.sequence[a.made], plan.sequence[b.made]))
+          plan.areExclusive(plan.sequence[a.made], plan.sequence[b.made]))
         continue;
       if (!replaces(a, b) && !replaces(b, a))
         return Relation::Apart;
@@ -129,7 +129,7 @@ bool MatrixLayout::outlivesSections(const std::function<size_t(size_t)> &section
 
 size_t MatrixLayout::bytesOf(size_t matrix, const TensorShape &shape) const {
   const StreamInterface &stream = plan.streams[matrices[matrix]];
-  return aligned(static_cast<size_t>(shape.count(stream.over)) * sizeOf(stream.dtype));
+  return alignedSize(static_cast<size_t>(shape.count(stream.over)) * sizeOf(stream.dtype));
 }
 
 // The largest come first, each at the lowest offset where it is in no other one's way.

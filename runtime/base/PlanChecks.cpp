@@ -65,10 +65,11 @@ public:
       if (stage.condition >= plan.rowScalars)
         fail(fmt::format("a stage has the condition {} of a row of {} scalars", stage.condition,
                          plan.rowScalars));
-    for (const auto &[first, second] : plan.exclusions)
-      if (first == 0 || second == 0 || std::max(first, second) >= plan.rowScalars)
-        fail(fmt::format("the conditions {} and {} exclude each other, expected 1 to {}", first,
-                         second, plan.rowScalars - 1));
+    for (const auto &[first, second] : plan.exclusiveConditions)
+      if (std::min(first, second) == 0 || std::max(first, second) >= plan.rowScalars ||
+          first == second)
+        fail(fmt::format("the conditions {} and {} exclude each other, expected two from 1 to {}",
+                         first, second, plan.rowScalars - 1));
     return std::move(problem);
   }
 

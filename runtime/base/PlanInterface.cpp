@@ -76,9 +76,9 @@ bool PlanInterface::needsLapack() const {
                      [](const CallInterface &call) { return runtime::needsLapack(call.function); });
 }
 
-bool PlanInterface::exclude(const StageInterface &first, const StageInterface &second) const {
+bool PlanInterface::areExclusive(const StageInterface &first, const StageInterface &second) const {
   const auto conditions = std::minmax(first.condition, second.condition);
-  return std::any_of(exclusions.begin(), exclusions.end(), [&](const auto &pair) {
+  return std::any_of(exclusiveConditions.begin(), exclusiveConditions.end(), [&](const auto &pair) {
     return std::minmax(pair.first, pair.second) == conditions;
   });
 }

@@ -189,8 +189,8 @@ struct PlanInterface {
   std::vector<ProductInterface> products;
   std::vector<CallInterface> calls;
   std::vector<StageInterface> sequence; // each prologue, sweep, product and call once, in order
-  // Pairs of conditions of stages of which at most one holds in a step.
-  std::vector<std::pair<uint32_t, uint32_t>> exclusions;
+  // Pairs of conditions, of which at most one holds for a tensor in a step.
+  std::vector<std::pair<uint32_t, uint32_t>> exclusiveConditions;
 
   /// Memory for the time of a step, with one value per row, column or batch.
   std::span<const StreamInterface> temporaries() const {
@@ -214,8 +214,8 @@ struct PlanInterface {
   /// Returns the end of the calls from `stage` on that can run at once: none makes what another
   /// reads or makes. Some of them may have kernels on GPUs, or all, or none.
   size_t callsEndFrom(size_t stage) const;
-  /// Whether at most one of two stages runs in a step.
-  bool exclude(const StageInterface &first, const StageInterface &second) const;
+  /// Whether at most one of two stages runs for a tensor in a step.
+  bool areExclusive(const StageInterface &first, const StageInterface &second) const;
   /// Returns the first call that the host computes for a GPU, or null.
   const CallInterface *hostCall() const;
   /// Whether such a call has a condition. Code for a GPU then has the first prologue for the host,

@@ -94,7 +94,7 @@ Status CpuOptimizer::createRowStates(const InitialValues &initial) {
     for (RowsRun &run : rowsRuns)
       for (size_t j = 0; j < stateCount() && !run.isSkipped(); ++j)
         if (isOwn(run.param(), j) && stateOrigins[slotOf(run.param(), j)] == StateOrigin::None)
-          body(run, j, slotOf(run.param(), j), aligned(stateBytes(run.param(), j)));
+          body(run, j, slotOf(run.param(), j), alignedSize(stateBytes(run.param(), j)));
   };
   size_t total = 0;
   forNew([&](RowsRun &, size_t, size_t slot, size_t bytes) {

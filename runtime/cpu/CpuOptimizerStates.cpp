@@ -43,7 +43,7 @@ Status CpuOptimizer::createStates() {
   auto bytesOf = [&](size_t param, size_t state) {
     constexpr size_t scalarBytes = sizeof(double);
     return isScalar(interface().states[state].over) ? scalarBytes
-                                                    : aligned(stateBytes(param, state));
+                                                    : alignedSize(stateBytes(param, state));
   };
   size_t total = 0;
   auto count = [&](size_t slot, size_t bytes) {

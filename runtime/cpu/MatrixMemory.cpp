@@ -48,7 +48,7 @@ size_t updraft::runtime::workspaceOf(const PlanInterface &plan, const TensorShap
     const TensorShape matrix = shapeOf(plan, call, tensor);
     bytes = std::max(bytes, workspaceOf(call.function, matrix.rows, matrix.columns));
   }
-  return aligned(bytes);
+  return alignedSize(bytes);
 }
 
 void updraft::runtime::grow(StateArena &arena, size_t bytes, const char *purpose) {

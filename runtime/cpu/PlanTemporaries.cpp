@@ -30,7 +30,7 @@ void PlanTemporaries::allocate(const std::vector<TensorShape> &shapes) {
   size_t total = 0;
   auto take = [&](int64_t count, size_t elementBytes) {
     const size_t start = total;
-    total += aligned(static_cast<size_t>(count) * elementBytes);
+    total += alignedSize(static_cast<size_t>(count) * elementBytes);
     return start;
   };
   for (const TensorShape &shape : shapes) {

@@ -178,7 +178,7 @@ Status DeviceOptimizer::createStates(Stream setup) {
       if (takesPart(i) && isOf(i, j) && !statePointers[slotOf(i, j)] && stateBytes(i, j) != 0 &&
           !isMissing(i, j)) {
         missing.push_back({i, j});
-        total += runtime::aligned(stateBytes(i, j));
+        total += runtime::alignedSize(stateBytes(i, j));
       }
   if (missing.empty())
     return {};
@@ -191,14 +191,14 @@ Status DeviceOptimizer::createStates(Stream setup) {
   for (const auto [param, state] : missing) {
     if (!initial.values.isZero(params[param].group, state))
       addFills(param, state, memory, initial.values, wanted);
-    memory += runtime::aligned(stateBytes(param, state));
+    memory += runtime::alignedSize(stateBytes(param, state));
   }
   if (Status status = fill(wanted, setup); !status.ok())
     return status;
   memory = arena.data();
   for (const auto [param, state] : missing) {
     statePointers[slotOf(param, state)] = memory;
-    memory += runtime::aligned(stateBytes(param, state));
+    memory += runtime::alignedSize(stateBytes(param, state));
   }
   keepArena(std::move(arena));
   // Otherwise states that were filled by steps outside of the graph are renewed first.

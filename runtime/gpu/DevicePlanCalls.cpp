@@ -77,9 +77,9 @@ size_t DevicePlan::bytesOf(size_t position, uint32_t stream) const {
 
 /// The bytes of the operands and the result of a tensor on the host.
 size_t DevicePlan::hostBytesOf(const CallInterface &call, size_t position) const {
-  size_t bytes = runtime::aligned(bytesOf(position, call.result));
+  size_t bytes = runtime::alignedSize(bytesOf(position, call.result));
   for (const uint32_t operand : call.operands)
-    bytes += runtime::aligned(bytesOf(position, operand));
+    bytes += runtime::alignedSize(bytesOf(position, operand));
   return bytes;
 }
 
@@ -205,7 +205,7 @@ Status DevicePlan::runHostCalls(const Step &step, std::span<const HostCall> call
   std::vector<Job> jobs;
   char *next = hostMatrices.data();
   auto take = [&](size_t position, uint32_t stream) {
-    return std::exchange(next, next + runtime::aligned(bytesOf(position, stream)));
+    return std::exchange(next, next + runtime::alignedSize(bytesOf(position, stream)));
   };
   for (const HostCall &each : calls) {
     const auto [call, position] = each;

@@ -3,6 +3,8 @@
 
 #include "runtime/matrix/MatrixCall.h"
 
+#include "runtime/base/Alignment.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -23,7 +25,7 @@ public:
 
   template <typename T> T *take(int64_t count) {
     char *start = memory ? memory + used : nullptr;
-    used += (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
+    used += alignedSize(static_cast<size_t>(count) * sizeof(T));
     return reinterpret_cast<T *>(start);
   }
   size_t bytes() const { return used; }

@@ -319,7 +319,7 @@ Status Optimizer::collect(Loaded &loaded) {
       const size_t slot = slotOf(i, j);
       if (!holds(i, j) || !loaded.entries[slot])
         continue;
-      const size_t bytes = aligned(stateBytes(i, j));
+      const size_t bytes = alignedSize(stateBytes(i, j));
       keptBytes += isNew(slot) ? bytes : 0;
       asideBytes += isNew(slot) && device.isCpu() ? 0 : bytes;
     }
@@ -349,9 +349,9 @@ Status Optimizer::collect(Loaded &loaded) {
             !status.ok())
           return status;
       }
-      memory += aligned(stateBytes(i, j));
+      memory += alignedSize(stateBytes(i, j));
       if (isNew(slot) && !device.isCpu())
-        kept += aligned(stateBytes(i, j));
+        kept += alignedSize(stateBytes(i, j));
     }
   return {};
 }

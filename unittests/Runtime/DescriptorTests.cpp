@@ -287,16 +287,16 @@ TEST(Descriptor, RefusesUnknownFlagsOfPlans) {
   EXPECT_EQ(problemOf(bytes), "unknown flags of a plan 64, expected 0 to 63");
 }
 
-TEST(Descriptor, RefusesExclusionsThatAreNotPairs) {
+TEST(Descriptor, RefusesExclusiveConditionsThatAreNotPairs) {
   std::string bytes = descriptor();
   const upd_descriptor_section section = sectionOf(UPD_SECTION_PLAN);
   upd_plan_record plan;
   std::memcpy(&plan, bytes.data() + section.offset, sizeof(plan));
-  plan.exclusions = plan.scalars;
-  plan.exclusions.count = 1;
+  plan.exclusive_conditions = plan.scalars;
+  plan.exclusive_conditions.count = 1;
   plan.scalars.count = 0;
   std::memcpy(bytes.data() + section.offset, &plan, sizeof(plan));
-  EXPECT_EQ(problemOf(bytes), "`exclusions` of a plan are not pairs");
+  EXPECT_EQ(problemOf(bytes), "`exclusive_conditions` of a plan are not pairs");
 }
 
 TEST(Descriptor, RefusesBytesThatAreNotText) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 
 using namespace updraft::runtime;
 
@@ -143,9 +144,9 @@ TEST(MatrixLayout, MatricesOfExclusiveConditionsShareMemory) {
   plan.sequence[1].condition = 2;
   addSweep(plan, Extent::Element, {2, 3, 4}, {});
   EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 8)).bytes, bytesOf(3 * 8 * 8));
-  plan.exclusions = {{2, 1}};
+  plan.exclusiveConditions = {{2, 1}};
   EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 8)).bytes, bytesOf(2 * 8 * 8));
-  plan.exclusions = {{1, 3}};
+  plan.exclusiveConditions = {{1, 3}};
   EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 8)).bytes, bytesOf(3 * 8 * 8));
 }
 
@@ -222,11 +223,12 @@ private:
 
 /// Runs the stages of a plan as the runtime does: sweeps over the same matrices take a unit of
 /// memory after another through all of them, and calls that don't depend on one another run in any
-/// order.
+/// order. Leaves out the stages with a condition that is not in `holding`.
 class Machine {
 public:
-  Machine(const PlanInterface &plan, const MatrixLayout &layout, const TensorShape &shape)
-      : plan(plan), memory(plan, layout, shape), values(plan.streams.size()) {}
+  Machine(const PlanInterface &plan, const MatrixLayout &layout, const TensorShape &shape,
+          const std::set<uint32_t> &holding = {})
+      : plan(plan), memory(plan, layout, shape), holding(holding), values(plan.streams.size()) {}
 
   /// Whether each stage finds what it reads.
   bool run() {
@@ -234,8 +236,10 @@ public:
       const size_t end = endOf(stage);
       std::vector<Job> jobs;
       for (size_t next = stage; next < end; ++next)
-        jobs.push_back(jobOf(plan.sequence[next]));
-      if (plan.sequence[stage].isSweep() ? !runSweeps(jobs) : !runWhole(jobs))
+        if (const uint32_t condition = plan.sequence[next].condition;
+            condition == 0 || holding.contains(condition))
+          jobs.push_back(jobOf(plan.sequence[next]));
+      if (!jobs.empty() && (plan.sequence[stage].isSweep() ? !runSweeps(jobs) : !runWhole(jobs)))
         return false;
       stage = end;
     }
@@ -272,7 +276,8 @@ private:
     }
     Job job{{}, {made, ++last}};
     for (const uint32_t stream : reads)
-      job.reads.push_back({stream, values[stream]});
+      if (values[stream] != 0) // else its stage was left out, and any value will do
+        job.reads.push_back({stream, values[stream]});
     values[made] = last;
     return job;
   }
@@ -309,13 +314,15 @@ private:
 
   const PlanInterface &plan;
   Memory memory;
+  std::set<uint32_t> holding;
   std::vector<int64_t> values; // the newest of each stream
   int64_t last = 0;
 };
 
 /// Stages of random kinds, whose operands have been made. Sweeps read matrices of their own shape,
-/// and often follow each other. Each result is a stream of its own, or, as in packages of earlier
-/// versions, one of a few.
+/// and often follow each other. Each result is a stream of its own, and about half of the stages
+/// have a condition from 1 to 3, of which 1 and 2 exclude each other. Or, as in packages of earlier
+/// versions, each result is one of a few streams.
 PlanInterface randomPlan(std::mt19937 &random, bool reusesStreams) {
   const Extent extents[] = {Extent::Element, Extent::RowsByRows, Extent::ColumnsByColumns};
   std::vector<Extent> matrices(2 + random() % 7);
@@ -347,9 +354,13 @@ PlanInterface randomPlan(std::mt19937 &random, bool reusesStreams) {
             anyMade([&](uint32_t stream) { return isOther(stream) && isAlike(stream); });
     } else
       addCall(plan, anyMade(isOther), result);
+    if (!reusesStreams && random() % 2 == 0)
+      plan.sequence.back().condition = static_cast<uint32_t>(1 + random() % 3);
     if (std::find(made.begin(), made.end(), result) == made.end())
       made.push_back(result);
   }
+  if (!reusesStreams)
+    plan.exclusiveConditions = {{1, 2}};
   return plan;
 }
 
@@ -382,7 +393,9 @@ TEST(MatrixLayout, NoStageOverwritesWhatIsStillRead) {
     const PlanInterface plan = randomPlan(random, round % 2 == 0);
     const MatrixLayout layout(plan);
     const TensorShape shape = shapeOf(4 + random() % 40, 4 + random() % 40);
-    ASSERT_TRUE(Machine(plan, layout, shape).run()) << round;
+    for (const std::set<uint32_t> &holding :
+         std::initializer_list<std::set<uint32_t>>{{}, {1}, {2}, {3}, {1, 3}, {2, 3}})
+      ASSERT_TRUE(Machine(plan, layout, shape, holding).run()) << round;
     size_t separate = 0;
     for (const uint32_t stream : layout.streams())
       separate += (bytesOf(shape.count(plan.streams[stream].over)) + 63) / 64 * 64;

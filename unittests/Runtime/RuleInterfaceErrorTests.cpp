@@ -259,10 +259,12 @@ TEST(RuleInterface, RefusesInvalidCalls) {
                  "a call of `transpose` takes an element and makes an element");
   EXPECT_PROBLEM(calls, plan.sequence.back().condition = 2,
                  "a stage has the condition 2 of a row of 2 scalars");
-  EXPECT_PROBLEM(calls, (plan.exclusions = {{0, 1}}),
-                 "the conditions 0 and 1 exclude each other, expected 1 to 1");
-  EXPECT_PROBLEM(calls, (plan.exclusions = {{1, 2}}),
-                 "the conditions 1 and 2 exclude each other, expected 1 to 1");
+  EXPECT_PROBLEM(calls, (plan.exclusiveConditions = {{0, 1}}),
+                 "the conditions 0 and 1 exclude each other, expected two from 1 to 1");
+  EXPECT_PROBLEM(calls, (plan.exclusiveConditions = {{1, 1}}),
+                 "the conditions 1 and 1 exclude each other, expected two from 1 to 1");
+  EXPECT_PROBLEM(calls, (plan.exclusiveConditions = {{1, 2}}),
+                 "the conditions 1 and 2 exclude each other, expected two from 1 to 1");
 }
 
 TEST(RuleInterface, RefusesInvalidChoices) {

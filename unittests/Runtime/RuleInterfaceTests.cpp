@@ -266,17 +266,18 @@ TEST(RuleInterface, HoldsWhetherAPlanSkips) {
 
 TEST(RuleInterface, HoldsConditionsThatExcludeEachOther) {
   RuleInterface rule = calls();
-  EXPECT_EQ(rule.json().find("exclusions"), std::string::npos);
+  EXPECT_EQ(rule.json().find("exclusive_conditions"), std::string::npos);
   for (PlanInterface &plan : rule.plans)
     plan.rowScalars = 4;
-  rule.plans[2].exclusions = {{2, 1}, {1, 3}};
+  rule.plans[2].exclusiveConditions = {{2, 1}, {1, 3}};
   const RuleInterface read = readBack(rule);
-  EXPECT_NE(read.json().find(R"("exclusions":[[2,1],[1,3]])"), std::string::npos) << read.json();
+  EXPECT_NE(read.json().find(R"("exclusive_conditions":[[2,1],[1,3]])"), std::string::npos)
+      << read.json();
   StageInterface first = StageInterface::call(0), second = StageInterface::call(1);
   auto exclude = [&](uint32_t ofFirst, uint32_t ofSecond) {
     first.condition = ofFirst;
     second.condition = ofSecond;
-    return read.plans[2].exclude(first, second);
+    return read.plans[2].areExclusive(first, second);
   };
   EXPECT_TRUE(exclude(1, 2));
   EXPECT_TRUE(exclude(2, 1));

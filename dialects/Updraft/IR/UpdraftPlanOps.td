@@ -19,8 +19,8 @@ def Updraft_PlanOp : Updraft_Op<"plan", [
     in execution order.
 
     Sweeps, products and calls may have a condition: `when(%c)`. If it is false, nothing that the
-    step keeps depends on the results, and the operation changes no stream. A target may then leave
-    it out.
+    step keeps depends on the results, and the operation changes no stream. A target must then leave
+    it out, because its results may be in memory that another matrix uses.
 
     The first stream is `param`, the second `grad`. The states follow in the order of declaration,
     each a stream or a scalar. If the rule changes nothing, the plan has no sweep. A plan with

@@ -94,7 +94,7 @@ function download(name, label, type, content) {
 }
 
 function renderReproduction(report) {
-  const { command, cpu, saved_as: savedAs, text } = report.request;
+  const { command, cpu, savedAs, text } = report.request;
   const copy = element("button", { type: "button" }, "Copy");
   copy.addEventListener("click", async () => {
     await navigator.clipboard.writeText(command);

@@ -689,8 +689,16 @@ class CompiledStep:
         if rows := self.probe_values():
             for callback in list(callbacks):
                 callback(rows)
-        elif any(entry.buckets for entry in self._compiled) and not self._probed_buckets():
-            warn_caller(CALLBACK_WITHOUT_PROBES)
+        else:
+            # Parts of other kinds may have rules with probes that aren't compiled yet, or never.
+            parts = [bucket for entry in self._compiled for bucket in entry.buckets]
+            compiled = [part for part in parts if isinstance(part, Bucket)]
+            if (
+                parts
+                and len(compiled) == len(parts)
+                and not any(part.rule.probes for part in parts)
+            ):
+                warn_caller(CALLBACK_WITHOUT_PROBES)
 
     def _step_all(self, scale: torch.Tensor | None, found_inf: torch.Tensor | None) -> None:
         """Steps all groups, or none if one is refused."""
