@@ -167,7 +167,8 @@ typedef struct upd_plan_record {
                            ceil(chosen min(rows, columns)) chosen rows or columns */
   upd_slice exclusive_conditions; /* of the index section: pairs of conditions, of which at most
                                      one holds for a tensor in a step. Matrices that are made under
-                                     them may share memory. */
+                                     them may share memory. The pairs ascend, and the first of a
+                                     pair is the smaller one. */
 } upd_plan_record;
 
 /* UPD_PROBE_BUCKET: the number is a count of a histogram. The buckets of a histogram follow each

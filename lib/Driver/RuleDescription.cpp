@@ -256,7 +256,7 @@ private:
   void addStage(Stage stage, Value condition) {
     stage.condition = rowPositionOf(condition);
     result.sequence.push_back(stage);
-    if (condition)
+    if (stage.condition != 0)
       conditions.insert(condition);
   }
 
@@ -265,8 +265,9 @@ private:
       for (size_t first = 0; first < second; ++first)
         if (neverHoldTogether(cast<OpResult>(conditions[first]),
                               cast<OpResult>(conditions[second])))
-          result.exclusiveConditions.emplace_back(rowPositionOf(conditions[first]),
-                                                  rowPositionOf(conditions[second]));
+          result.exclusiveConditions.push_back(
+              std::minmax({rowPositionOf(conditions[first]), rowPositionOf(conditions[second])}));
+    llvm::sort(result.exclusiveConditions);
   }
 
   void add(SweepOp sweep) {

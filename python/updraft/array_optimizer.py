@@ -456,9 +456,10 @@ class ArrayOptimizer:
         """Calls a function with the rows of each probed step, after the step. `probe_values` then
         returns nothing. The handle has `remove()`. See `updraft.probes` for writers.
         """
-        self._probe_callbacks.append(require_callback(callback))
+        require_callback(callback)
         if not self.rule.probes:
             warn_caller(CALLBACK_WITHOUT_PROBES)
+        self._probe_callbacks.append(callback)
         return CallbackHandle(self._probe_callbacks, callback)
 
     def step_rows(self, indices: Any, values: Any, param: int = 0) -> None:

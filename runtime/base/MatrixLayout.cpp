@@ -60,10 +60,10 @@ MatrixLayout::MatrixLayout(const PlanInterface &planOfAll) : plan(planOfAll) {
     }
   }
   const std::vector<size_t> times = timesOf(plan);
-  relations.resize(matrices.size());
+  relations.assign(matrices.size(), std::vector<Relation>(matrices.size()));
   for (size_t first = 0; first < matrices.size(); ++first)
-    for (size_t second = 0; second < matrices.size(); ++second)
-      relations[first].push_back(relate(first, second, times));
+    for (size_t second = 0; second <= first; ++second)
+      relations[first][second] = relations[second][first] = relate(first, second, times);
 }
 
 // `times` has a number for each stage.

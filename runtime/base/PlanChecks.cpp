@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 
 using namespace updraft::runtime;
 
@@ -65,11 +66,7 @@ public:
       if (stage.condition >= plan.rowScalars)
         fail(fmt::format("a stage has the condition {} of a row of {} scalars", stage.condition,
                          plan.rowScalars));
-    for (const auto &[first, second] : plan.exclusiveConditions)
-      if (std::min(first, second) == 0 || std::max(first, second) >= plan.rowScalars ||
-          first == second)
-        fail(fmt::format("the conditions {} and {} exclude each other, expected two from 1 to {}",
-                         first, second, plan.rowScalars - 1));
+    checkExclusiveConditions();
     return std::move(problem);
   }
 
@@ -79,6 +76,17 @@ private:
   void fail(std::string text) {
     if (problem.empty())
       problem = std::move(text);
+  }
+
+  void checkExclusiveConditions() {
+    const auto &pairs = plan.exclusiveConditions;
+    for (const auto &[first, second] : pairs)
+      if (first == 0 || first >= second || second >= plan.rowScalars)
+        fail(fmt::format("the conditions {} and {} exclude each other, expected two from 1 to {}, "
+                         "the smaller one first",
+                         first, second, plan.rowScalars - 1));
+    if (std::adjacent_find(pairs.begin(), pairs.end(), std::greater_equal<>()) != pairs.end())
+      fail("pairs of conditions that exclude each other are not in ascending order");
   }
 
   void checkStreams() {

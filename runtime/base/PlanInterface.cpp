@@ -77,10 +77,8 @@ bool PlanInterface::needsLapack() const {
 }
 
 bool PlanInterface::areExclusive(const StageInterface &first, const StageInterface &second) const {
-  const auto conditions = std::minmax(first.condition, second.condition);
-  return std::any_of(exclusiveConditions.begin(), exclusiveConditions.end(), [&](const auto &pair) {
-    return std::minmax(pair.first, pair.second) == conditions;
-  });
+  const std::pair<uint32_t, uint32_t> conditions = std::minmax(first.condition, second.condition);
+  return std::binary_search(exclusiveConditions.begin(), exclusiveConditions.end(), conditions);
 }
 
 size_t PlanInterface::callsEndFrom(size_t stage) const {

@@ -189,7 +189,8 @@ struct PlanInterface {
   std::vector<ProductInterface> products;
   std::vector<CallInterface> calls;
   std::vector<StageInterface> sequence; // each prologue, sweep, product and call once, in order
-  // Pairs of conditions, of which at most one holds for a tensor in a step.
+  // Pairs of conditions, of which at most one holds for a tensor in a step. Ascending; the first of
+  // a pair is the smaller one.
   std::vector<std::pair<uint32_t, uint32_t>> exclusiveConditions;
 
   /// Memory for the time of a step, with one value per row, column or batch.

@@ -144,7 +144,7 @@ TEST(MatrixLayout, MatricesOfExclusiveConditionsShareMemory) {
   plan.sequence[1].condition = 2;
   addSweep(plan, Extent::Element, {2, 3, 4}, {});
   EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 8)).bytes, bytesOf(3 * 8 * 8));
-  plan.exclusiveConditions = {{2, 1}};
+  plan.exclusiveConditions = {{1, 2}};
   EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 8)).bytes, bytesOf(2 * 8 * 8));
   plan.exclusiveConditions = {{1, 3}};
   EXPECT_EQ(MatrixLayout(plan).place(shapeOf(8, 8)).bytes, bytesOf(3 * 8 * 8));

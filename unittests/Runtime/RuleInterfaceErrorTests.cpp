@@ -260,11 +260,17 @@ TEST(RuleInterface, RefusesInvalidCalls) {
   EXPECT_PROBLEM(calls, plan.sequence.back().condition = 2,
                  "a stage has the condition 2 of a row of 2 scalars");
   EXPECT_PROBLEM(calls, (plan.exclusiveConditions = {{0, 1}}),
-                 "the conditions 0 and 1 exclude each other, expected two from 1 to 1");
+                 "the conditions 0 and 1 exclude each other, expected two from 1 to 1, the smaller "
+                 "one first");
   EXPECT_PROBLEM(calls, (plan.exclusiveConditions = {{1, 1}}),
-                 "the conditions 1 and 1 exclude each other, expected two from 1 to 1");
+                 "the conditions 1 and 1 exclude each other, expected two from 1 to 1, the smaller "
+                 "one first");
   EXPECT_PROBLEM(calls, (plan.exclusiveConditions = {{1, 2}}),
-                 "the conditions 1 and 2 exclude each other, expected two from 1 to 1");
+                 "the conditions 1 and 2 exclude each other, expected two from 1 to 1, the smaller "
+                 "one first");
+  const char *order = "pairs of conditions that exclude each other are not in ascending order";
+  EXPECT_PROBLEM(calls, (plan.rowScalars = 4, plan.exclusiveConditions = {{1, 3}, {1, 2}}), order);
+  EXPECT_PROBLEM(calls, (plan.rowScalars = 4, plan.exclusiveConditions = {{1, 2}, {1, 2}}), order);
 }
 
 TEST(RuleInterface, RefusesInvalidChoices) {

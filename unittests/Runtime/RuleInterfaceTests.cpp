@@ -269,9 +269,9 @@ TEST(RuleInterface, HoldsConditionsThatExcludeEachOther) {
   EXPECT_EQ(rule.json().find("exclusive_conditions"), std::string::npos);
   for (PlanInterface &plan : rule.plans)
     plan.rowScalars = 4;
-  rule.plans[2].exclusiveConditions = {{2, 1}, {1, 3}};
+  rule.plans[2].exclusiveConditions = {{1, 2}, {1, 3}};
   const RuleInterface read = readBack(rule);
-  EXPECT_NE(read.json().find(R"("exclusive_conditions":[[2,1],[1,3]])"), std::string::npos)
+  EXPECT_NE(read.json().find(R"("exclusive_conditions":[[1,2],[1,3]])"), std::string::npos)
       << read.json();
   StageInterface first = StageInterface::call(0), second = StageInterface::call(1);
   auto exclude = [&](uint32_t ofFirst, uint32_t ofSecond) {
