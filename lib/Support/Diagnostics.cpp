@@ -97,21 +97,20 @@ bool DiagnosticEngine::isRepeated(const Diagnostic &diagnostic, size_t end) cons
 
 void DiagnosticEngine::moveSince(size_t index, llvm::function_ref<bool(const Diagnostic &)> isMoved,
                                  SourceRange call, StringRef callee) {
-  for (size_t next = index; next < list.size();) {
-    Diagnostic &diagnostic = list[next];
-    if (isMoved(diagnostic)) {
-      diagnostic.notes.insert(diagnostic.notes.begin(),
-                              make(DiagnosticKind::InLibrary, diagnostic.range));
-      diagnostic.range = call;
-      diagnostic.file = call.file->shared_from_this();
-      diagnostic.message = ("in `" + shown(callee) + "`: " + diagnostic.message);
-      if (isRepeated(diagnostic, next)) {
-        list.erase(list.begin() + next);
-        continue;
-      }
-    }
-    ++next;
+  for (Diagnostic &diagnostic : llvm::MutableArrayRef(list).drop_front(index)) {
+    if (!isMoved(diagnostic))
+      continue;
+    diagnostic.notes.insert(diagnostic.notes.begin(),
+                            make(DiagnosticKind::InLibrary, diagnostic.range));
+    diagnostic.range = call;
+    diagnostic.file = call.file->shared_from_this();
+    diagnostic.message = "in `" + shown(callee) + "`: " + diagnostic.message;
   }
+  if (isFull())
+    return; // the last one says so
+  for (size_t next = list.size(); next-- > index;)
+    if (isRepeated(list[next], next))
+      list.erase(list.begin() + next);
 }
 
 Diagnostic *DiagnosticEngine::add(Diagnostic diagnostic) {
