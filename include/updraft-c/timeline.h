@@ -1,7 +1,7 @@
 /*===- updraft-c/timeline.h - The timeline of a process: spans of its threads -------*- C -*-===*
  * A timeline has spans: each step, its sweeps, products and calls as the threads run them, launches
  * on GPUs, and waits for threads, locks and disks. The file is JSON in Chrome's Trace Event Format,
- * which ui.perfetto.dev and chrome://tracing show (docs/timeline.md).
+ * which ui.perfetto.dev shows (docs/timeline.md).
  *
  * There is one timeline in a process. With UPDRAFT_TIMELINE=FILE in its environment, the process
  * records from the time it loads the library, and writes the file when it exits.

@@ -1,5 +1,5 @@
 //===- updraft/Timeline.h - Recording the spans of threads --------------------------*- C++ -*-===//
-// A file for ui.perfetto.dev and chrome://tracing. updraft-c/timeline.h says more.
+// A file for ui.perfetto.dev. updraft-c/timeline.h says more.
 
 #ifndef UPDRAFT_TIMELINE_H
 #define UPDRAFT_TIMELINE_H

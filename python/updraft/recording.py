@@ -13,8 +13,8 @@ def timeline(path: str | os.PathLike[str]) -> Iterator[None]:
     """Records the steps in the block, and writes them to `path` at its end.
 
     The file has each step, its sweeps, products and calls as the threads run them, launches on
-    GPUs, and waits for threads and locks, in Chrome's Trace Event Format. ui.perfetto.dev and
-    chrome://tracing show it. If the block raises, the file is written as well.
+    GPUs, and waits for threads and locks, in Chrome's Trace Event Format, which ui.perfetto.dev
+    shows. If the block raises, the file is written as well.
 
     A process records one timeline at a time.
 

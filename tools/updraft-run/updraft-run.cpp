@@ -162,7 +162,7 @@ int main(int argc, char **argv) {
   app.add_option("--probe-out", options.probeOutput,
                  "File for the probes (default: the standard output)");
   app.add_option("--timeline", options.timeline,
-                 "File for a timeline of the steps, for ui.perfetto.dev and chrome://tracing");
+                 "File for a timeline of the steps, for ui.perfetto.dev");
   app.add_option("--numerics", options.numerics,
                  "ieee, torch or fast: how arithmetic rounds (default: as packed, otherwise ieee)")
       ->type_name("MODE");
