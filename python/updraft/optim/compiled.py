@@ -693,11 +693,8 @@ class CompiledStep:
             # Parts of other kinds may have rules with probes that aren't compiled yet, or never.
             parts = [bucket for entry in self._compiled for bucket in entry.buckets]
             compiled = [part for part in parts if isinstance(part, Bucket)]
-            if (
-                parts
-                and len(compiled) == len(parts)
-                and not any(part.rule.probes for part in parts)
-            ):
+            has_probes = any(bucket.rule.probes for bucket in compiled)
+            if parts and len(compiled) == len(parts) and not has_probes:
                 warn_caller(CALLBACK_WITHOUT_PROBES)
 
     def _step_all(self, scale: torch.Tensor | None, found_inf: torch.Tensor | None) -> None:
