@@ -56,6 +56,8 @@ static bool isStandard(const SourceFile *file) {
 }
 
 void updraft::noteCall(DiagnosticEngine &diagnostics, size_t index, const Expr &call) {
+  if (index == diagnostics.diagnostics().size())
+    return; // as for almost every call
   const bool isCaller = !isStandard(call.focus.file);
   auto isMoved = [&](const Diagnostic &diagnostic) {
     return isCaller && isStandard(diagnostic.range.file);

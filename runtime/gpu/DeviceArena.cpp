@@ -2,17 +2,16 @@
 
 #include "runtime/gpu/DeviceArena.h"
 
+#include "runtime/base/Alignment.h"
+
 #include <algorithm>
 
 using namespace updraft::gpu;
 using updraft::runtime::Status;
 
-// The alignment of the widest access in a kernel.
-static constexpr size_t alignment = 64;
-
 size_t DeviceArena::reserveBytes(size_t count) {
   const size_t offset = next;
-  next += (count + alignment - 1) / alignment * alignment;
+  next += updraft::runtime::alignedSize(count); // as the widest access in a kernel needs
   bytes = std::max(bytes, next);
   return offset;
 }

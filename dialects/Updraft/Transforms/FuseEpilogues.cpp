@@ -121,7 +121,7 @@ private:
            negate(user->getOperand(1) == term ? found.scale : found.addendScale);
   }
 
-  /// Negates a constant scale. Returns false for a scalar: the plan has no negated scalar.
+  /// Negates a constant scale. Returns false for a scalar, because no prologue negates it.
   bool negate(OpFoldResult &scale) {
     if (isa_and_present<Value>(scale))
       return false;

@@ -692,9 +692,7 @@ class CompiledStep:
         else:
             # Parts of other kinds may have rules with probes that aren't compiled yet, or never.
             parts = [bucket for entry in self._compiled for bucket in entry.buckets]
-            compiled = [part for part in parts if isinstance(part, Bucket)]
-            has_probes = any(bucket.rule.probes for bucket in compiled)
-            if parts and len(compiled) == len(parts) and not has_probes:
+            if parts and all(isinstance(part, Bucket) and not part.rule.probes for part in parts):
                 warn_caller(CALLBACK_WITHOUT_PROBES)
 
     def _step_all(self, scale: torch.Tensor | None, found_inf: torch.Tensor | None) -> None:
