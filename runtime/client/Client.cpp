@@ -492,6 +492,27 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
   ++state->nextPush; // only now: after a failure, the next push is the same one
 }
 
+/// Calls Step, and asks for the answer again and again for a while, as a thread that sleeps takes
+/// part of a small step's time to wake up.
+static grpc::Status stepAwake(proto::Worker::Stub &stub, grpc::ClientContext &context,
+                              const proto::StepRequest &request, proto::StepResponse &response) {
+  constexpr std::chrono::microseconds patience(300);
+  grpc::CompletionQueue queue;
+  grpc::Status status;
+  const auto call = stub.AsyncStep(&context, request, &queue);
+  call->Finish(&response, &status, nullptr);
+  void *tag = nullptr;
+  bool isGood = false;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (queue.AsyncNext(&tag, &isGood, gpr_inf_past(GPR_CLOCK_MONOTONIC)) !=
+         grpc::CompletionQueue::GOT_EVENT)
+    if (std::chrono::steady_clock::now() >= end) {
+      queue.Next(&tag, &isGood);
+      break;
+    }
+  return status;
+}
+
 int64_t Context::State::step(const std::vector<size_t> &asked, bool ofAll) {
   if (!unanswered) {
     unanswered = workers().sequences().beginStep();
@@ -511,7 +532,7 @@ int64_t Context::State::step(const std::vector<size_t> &asked, bool ofAll) {
         request.add_workers(workers().address(worker));
       if (staleness)
         *request.mutable_staleness() = *staleness;
-      const grpc::Status status = stub.Step(&context, request, &response);
+      const grpc::Status status = stepAwake(stub, context, request, response);
       if (status.ok())
         stepped += response.stepped();
       return status;

@@ -2,6 +2,8 @@
 
 #include "runtime/dist/Lock.h"
 
+#include "runtime/dist/Waiting.h"
+
 #include <atomic>
 
 using namespace updraft;
@@ -10,6 +12,7 @@ static std::atomic<int64_t> waited = 0;
 
 /// Returns whether the lock is free in time.
 bool dist::Lock::wait(std::unique_lock<std::mutex> &lock, Patience patience) {
+  aboutToWait();
   const auto isFree = [&] { return !isHeld; };
   const auto start = std::chrono::steady_clock::now();
   if (patience == forever)

@@ -292,19 +292,19 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
   });
 }
 
-grpc::Status WorkerService::Step(grpc::ServerContext *context, const v1::StepRequest *request,
-                                 v1::StepResponse *response) {
-  return answer(*context, __func__, [&] {
-    access.require(*context, Role::Trainer,
-                   {request->context().optimizer(), request->request().client()});
-    const v1::Context &from = request->context();
-    const server::RequestKey key = keyOf(request->request());
-    server.clients().acknowledge(key.client, request->request().answered());
-    const std::vector<std::string> workers(request->workers().begin(), request->workers().end());
-    response->set_stepped(
-        workers.empty() ? server.step(from.optimizer(), from.number(), key, request->staleness())
+grpc::Status WorkerService::step(grpc::ServerContext &context, const v1::StepRequest &request,
+                                 v1::StepResponse &response) {
+  return answer(context, "Step", [&] {
+    access.require(context, Role::Trainer,
+                   {request.context().optimizer(), request.request().client()});
+    const v1::Context &from = request.context();
+    const server::RequestKey key = keyOf(request.request());
+    server.clients().acknowledge(key.client, request.request().answered());
+    const std::vector<std::string> workers(request.workers().begin(), request.workers().end());
+    response.set_stepped(
+        workers.empty() ? server.step(from.optimizer(), from.number(), key, request.staleness())
                         : server.stepAll(from.optimizer(), from.number(), key, workers, peers,
-                                         request->staleness()));
+                                         request.staleness()));
   });
 }
 

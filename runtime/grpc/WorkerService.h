@@ -22,12 +22,16 @@ struct Identity {
   size_t largestMessage = 0;
 };
 
-/// Converts messages, and turns a Refusal into a status. Thread-safe. `server` and `peers` outlive
-/// it.
-class WorkerService final : public v1::Worker::Service {
+/// Converts messages, and turns a Refusal into a status. gRPC's threads call all methods but Step,
+/// which needs a StepQueue. Thread-safe. `server` and `peers` outlive it.
+class WorkerService final : public v1::Worker::WithAsyncMethod_Step<v1::Worker::Service> {
 public:
   WorkerService(server::Server &server, server::Peers &peers, const Access &access,
                 Identity identity);
+
+  /// Carries out a step. A StepQueue calls it.
+  grpc::Status step(grpc::ServerContext &context, const v1::StepRequest &request,
+                    v1::StepResponse &response);
 
 private:
   grpc::Status Describe(grpc::ServerContext *context, const v1::DescribeRequest *request,
@@ -57,8 +61,6 @@ private:
                          v1::PutStatesResponse *response) override;
   grpc::Status OpenContext(grpc::ServerContext *context, const v1::OpenContextRequest *request,
                            v1::OpenContextResponse *response) override;
-  grpc::Status Step(grpc::ServerContext *context, const v1::StepRequest *request,
-                    v1::StepResponse *response) override;
   grpc::Status ReleaseContext(grpc::ServerContext *context,
                               const v1::ReleaseContextRequest *request,
                               v1::ReleaseContextResponse *response) override;

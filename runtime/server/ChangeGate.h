@@ -3,6 +3,8 @@
 #ifndef UPDRAFT_RUNTIME_SERVER_CHANGEGATE_H
 #define UPDRAFT_RUNTIME_SERVER_CHANGEGATE_H
 
+#include "runtime/dist/Waiting.h"
+
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +21,8 @@ public:
   public:
     explicit Change(ChangeGate &gate) : gate(gate) {
       std::unique_lock lock(gate.mutex);
+      if (gate.isClosed)
+        dist::aboutToWait();
       gate.changed.wait(lock, [&] { return !gate.isClosed; });
       ++gate.changes;
       ++gate.begun;

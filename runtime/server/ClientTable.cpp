@@ -2,6 +2,7 @@
 
 #include "runtime/server/ClientTable.h"
 
+#include "runtime/dist/Waiting.h"
 #include "runtime/server/Names.h"
 #include "runtime/server/Refusal.h"
 
@@ -155,6 +156,7 @@ int64_t ClientTable::once(const RequestKey &request, const std::function<int64_t
                     fmt::format("the outcome of request {} of client `{}` is unknown, because it "
                                 "could not be written to the disk; it is not carried out again",
                                 request.sequence, request.client));
+    dist::aboutToWait();
     changed.wait(lock);
   }
   if (request.sequence <= client->forgotten)

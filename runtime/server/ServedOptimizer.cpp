@@ -212,6 +212,16 @@ ServedOptimizer::prepare(const std::map<size_t, SummedGradient> &gradients, dist
   return step;
 }
 
+bool ServedOptimizer::isQuick() const {
+  return longest < std::chrono::nanoseconds(std::chrono::microseconds(500)).count();
+}
+
+void ServedOptimizer::took(std::chrono::nanoseconds time) {
+  const int64_t before = longest;
+  const bool isFirst = before == std::numeric_limits<int64_t>::max();
+  longest = isFirst ? time.count() : std::max<int64_t>(time.count(), before - before / 16);
+}
+
 void ServedOptimizer::requireOpen() const {
   if (isClosed)
     throw Refusal(Reason::NotFound,

@@ -9,8 +9,11 @@
 #include "runtime/server/Staleness.h"
 #include "updraft-c/optimizer.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -68,6 +71,10 @@ public:
   std::unique_ptr<ServedStep> prepare(const std::map<size_t, SummedGradient> &gradients,
                                       dist::Patience patience, Budget &budget,
                                       const worker::v1::Staleness &staleness = {});
+  /// Whether the latest steps took so little time that others can wait for the next one.
+  bool isQuick() const;
+  /// Called with the time of a step, from its request to its answer.
+  void took(std::chrono::nanoseconds time);
   /// Sets hyperparameters of a group and records that, or sets none. Returns the number of the
   /// record. Throws InvalidArgument, NotFound or Unavailable.
   uint64_t setHypers(const worker::v1::SetHyperparametersRequest &request, Recorder &recorder,
@@ -109,6 +116,8 @@ private:
   mutable std::mutex preparing;
   std::unique_ptr<upd_optimizer, void (*)(upd_optimizer *)> optimizer;
   bool isClosed = false;
+  /// The longest time of the latest steps, in nanoseconds. It falls with each shorter step.
+  std::atomic<int64_t> longest = std::numeric_limits<int64_t>::max();
   mutable std::mutex readingProbes; ///< guards what follows
   mutable uint64_t probeCursor = 0;
   mutable std::map<uint32_t, std::vector<double>> newestProbes; ///< by position in `params`

@@ -2,11 +2,13 @@
 
 #include "runtime/server/Server.h"
 
+#include "runtime/dist/Waiting.h"
 #include "runtime/server/Names.h"
 #include "runtime/server/Refusal.h"
 #include "runtime/store/StoreError.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fmt/format.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <utility>
@@ -260,6 +262,9 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
       given = contextOf(entry(name), name, context);
       optimizer = entry(name).optimizer;
     }
+    const auto begin = std::chrono::steady_clock::now();
+    if (!optimizer->isQuick())
+      dist::aboutToWait();
     {
       const std::lock_guard guard(transactions);
       if (prepared.contains(request))
@@ -283,6 +288,7 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
     }
     ++steps;
     recorder.sync(record);
+    optimizer->took(std::chrono::steady_clock::now() - begin);
     return stepped;
   });
 }

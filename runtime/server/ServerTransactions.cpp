@@ -3,6 +3,7 @@
 // record and holds the step's locks until it knows the decision. The coordinator is one of the
 // workers. Its record of the decision is what counts: without one, the step is aborted.
 
+#include "runtime/dist/Waiting.h"
 #include "runtime/server/Refusal.h"
 #include "runtime/server/Server.h"
 
@@ -191,6 +192,7 @@ int64_t Server::stepAll(const std::string &optimizer, uint64_t context, const Re
   if (workers.empty() || std::set(workers.begin(), workers.end()).size() != workers.size())
     throw Refusal(Reason::InvalidArgument,
                   "a step of all workers names each of them once, and first the one that is asked");
+  dist::aboutToWait();
   const ClientTable::Request carriedOut(table, request.client);
   return table.once(request, [&] {
     if (!peers.isSelf(workers.front()))

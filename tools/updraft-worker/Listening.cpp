@@ -4,7 +4,6 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -26,7 +25,6 @@ bool updraft::worker::isLoopback(const std::string &address) {
 Listener::Listener(const std::string &address, std::shared_ptr<grpc::ServerCredentials> credentials,
                    WorkerService &service, PeerService &peers, Metrics &metrics,
                    size_t largestMessage) {
-  grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address, std::move(credentials), &chosenPort);
@@ -44,6 +42,8 @@ Listener::Listener(const std::string &address, std::shared_ptr<grpc::ServerCrede
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 8);
   builder.RegisterService(&service);
   builder.RegisterService(&peers);
+  builder.RegisterService(&health);
+  steps = std::make_unique<StepQueue>(builder, service);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
   interceptors.push_back(metrics.interceptors());
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
@@ -51,11 +51,12 @@ Listener::Listener(const std::string &address, std::shared_ptr<grpc::ServerCrede
   if (!server)
     throw std::runtime_error(fmt::format(
         "cannot listen on `{}`; is the address one of this machine, and the port free?", address));
+  steps->start();
 }
 
 void Listener::drain(std::chrono::seconds patience) {
-  if (auto *health = server->GetHealthCheckService())
-    health->SetServingStatus(false);
+  health.stopServing();
   server->Shutdown(std::chrono::system_clock::now() + patience);
   server->Wait();
+  steps->stop();
 }

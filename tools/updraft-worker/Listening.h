@@ -4,7 +4,9 @@
 #define UPDRAFT_TOOLS_UPDRAFT_WORKER_LISTENING_H
 
 #include "Metrics.h"
+#include "runtime/grpc/HealthService.h"
 #include "runtime/grpc/PeerService.h"
+#include "runtime/grpc/StepQueue.h"
 #include "runtime/grpc/WorkerService.h"
 
 #include <grpcpp/security/server_credentials.h>
@@ -30,12 +32,14 @@ public:
   /// The port; another than that of the address if that is 0.
   int port() const { return chosenPort; }
 
-  /// Tells health checks, refuses new requests, and waits for those under way, which are cancelled
+  /// Fails health checks, refuses new requests, and waits for those under way, which are cancelled
   /// after `patience`.
   void drain(std::chrono::seconds patience);
 
 private:
   int chosenPort = 0;
+  HealthService health;
+  std::unique_ptr<StepQueue> steps;
   std::unique_ptr<grpc::Server> server;
 };
 

@@ -6,6 +6,7 @@
 #include "FuzzTarget.h"
 
 #include "runtime/grpc/PeerService.h"
+#include "runtime/grpc/StepQueue.h"
 #include "runtime/grpc/WorkerService.h"
 #include "tools/updraft-worker/RuleSource.h"
 
@@ -79,10 +80,15 @@ public:
     builder.RegisterService(&service);
     builder.RegisterService(&peerService);
     builder.SetMaxReceiveMessageSize(largestMessage);
+    steps = std::make_unique<worker::StepQueue>(builder, service);
     serving = builder.BuildAndStart();
+    steps->start();
     channel = serving->InProcessChannel({});
   }
-  ~RunningWorker() { serving->Shutdown(); }
+  ~RunningWorker() {
+    serving->Shutdown();
+    steps->stop();
+  }
 
   grpc::Status carryOut(const Call &call) {
     grpc::ClientContext context;
@@ -134,6 +140,7 @@ private:
   worker::PeerChannels peers; ///< to none
   worker::PeerService peerService;
   worker::WorkerService service;
+  std::unique_ptr<worker::StepQueue> steps;
   std::unique_ptr<grpc::Server> serving;
   std::shared_ptr<grpc::Channel> channel;
 };

@@ -5,6 +5,7 @@
 
 #include "Requests.h"
 #include "runtime/grpc/PeerService.h"
+#include "runtime/grpc/StepQueue.h"
 #include "runtime/grpc/WorkerService.h"
 #include "tools/updraft-worker/RuleSource.h"
 
@@ -31,9 +32,14 @@ struct RunningWorker {
                              &this->port);
     builder.RegisterService(&service);
     builder.RegisterService(&peerService);
+    steps = std::make_unique<StepQueue>(builder, service);
     listening = builder.BuildAndStart();
+    steps->start();
   }
-  ~RunningWorker() { listening->Shutdown(std::chrono::system_clock::now()); }
+  ~RunningWorker() {
+    listening->Shutdown(std::chrono::system_clock::now());
+    steps->stop();
+  }
 
   std::string address() const { return "127.0.0.1:" + std::to_string(port); }
 
@@ -49,6 +55,7 @@ struct RunningWorker {
   PeerService peerService;
   WorkerService service;
   int port = 0;
+  std::unique_ptr<StepQueue> steps;
   std::unique_ptr<grpc::Server> listening;
 };
 

@@ -1,0 +1,31 @@
+//===- Waiting.h - Handing on a duty before waiting ---------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_DIST_WAITING_H
+#define UPDRAFT_RUNTIME_DIST_WAITING_H
+
+#include <functional>
+
+namespace updraft::dist {
+
+/// A thread that serves others as well as its own work hands that duty on before it waits. While
+/// this lives, `aboutToWait` calls `handOn` on the thread that made it, at most once. One at a time
+/// for each thread.
+class Duty {
+public:
+  explicit Duty(std::function<void()> handOn);
+  ~Duty();
+  Duty(const Duty &) = delete;
+  Duty &operator=(const Duty &) = delete;
+
+private:
+  friend void aboutToWait();
+  std::function<void()> handOn;
+};
+
+/// Called before the thread waits for another step, a snapshot or the disk, or computes for long.
+/// May be called with any locks held.
+void aboutToWait();
+
+} // namespace updraft::dist
+
+#endif // UPDRAFT_RUNTIME_DIST_WAITING_H
