@@ -56,7 +56,9 @@ std::pair<grpc::Status, std::string> Workers::callRepeatedly(size_t worker, cons
     context.set_deadline(end);
     authorize(context);
     const grpc::Status status = call(*stubs[worker], context);
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
+    // A worker that ends cancels what it hasn't answered.
+    if (status.error_code() != grpc::StatusCode::UNAVAILABLE &&
+        status.error_code() != grpc::StatusCode::CANCELLED) {
       const auto &details = context.GetServerTrailingMetadata();
       const auto reason = details.find("updraft-reason");
       return {status, reason == details.end()

@@ -2,13 +2,17 @@
 
 #include "runtime/dist/Waiting.h"
 
+#include <cassert>
 #include <utility>
 
 using namespace updraft;
 
 static thread_local dist::Duty *ofThread = nullptr;
 
-dist::Duty::Duty(std::function<void()> handOn) : handOn(std::move(handOn)) { ofThread = this; }
+dist::Duty::Duty(std::function<void()> handOn) : handOn(std::move(handOn)) {
+  assert(!ofThread);
+  ofThread = this;
+}
 
 dist::Duty::~Duty() { ofThread = nullptr; }
 

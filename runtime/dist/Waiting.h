@@ -4,6 +4,7 @@
 #define UPDRAFT_RUNTIME_DIST_WAITING_H
 
 #include <functional>
+#include <mutex>
 
 namespace updraft::dist {
 
@@ -25,6 +26,16 @@ private:
 /// Called before the thread waits for another step, a snapshot or the disk, or computes for long.
 /// May be called with any locks held.
 void aboutToWait();
+
+/// Locks a mutex that another thread may hold for long.
+inline std::unique_lock<std::mutex> lockPatiently(std::mutex &mutex) {
+  std::unique_lock lock(mutex, std::try_to_lock);
+  if (!lock) {
+    aboutToWait();
+    lock.lock();
+  }
+  return lock;
+}
 
 } // namespace updraft::dist
 

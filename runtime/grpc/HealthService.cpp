@@ -60,6 +60,7 @@ grpc::Status HealthService::Watch(grpc::ServerContext *context, const Request *r
   if (isServing)
     return grpc::Status::CANCELLED;
   lock.unlock();
-  send(Response::NOT_SERVING);
+  if (isKnown(request->service()))
+    send(Response::NOT_SERVING);
   return {grpc::StatusCode::UNAVAILABLE, "the worker is ending"};
 }

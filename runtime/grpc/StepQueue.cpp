@@ -7,7 +7,8 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_unary_call.h>
 
-#include <system_error>
+#include <exception>
+#include <stdexcept>
 
 using namespace updraft;
 using namespace updraft::worker;
@@ -40,44 +41,71 @@ private:
 };
 
 StepQueue::StepQueue(grpc::ServerBuilder &builder, WorkerService &service)
-    : service(service), queue(builder.AddCompletionQueue()) {}
+    : service(service), queue(builder.AddCompletionQueue()) {
+  threads.reserve(mostThreads);
+}
 
 void StepQueue::start() {
-  new Call(service, *queue); // the queue has it until it is taken
-  findThread();
+  addCall();
+  const std::lock_guard guard(mutex);
+  if (!hasNext())
+    throw std::runtime_error("the system has no thread for the worker");
 }
 
 void StepQueue::stop() {
-  if (threads.empty())
-    return;
+  {
+    std::unique_lock lock(mutex);
+    if (threads.empty())
+      return;
+    // A step may outlast the server's patience, and its answer still needs the queue.
+    ended.wait(lock, [&] { return calls == 0; });
+  }
   queue->Shutdown();
-  for (std::thread &thread : threads) // no thread takes calls, so none is added
+  for (std::thread &thread : threads) // without calls, no thread is added
     thread.join();
   threads.clear();
 }
 
-void StepQueue::serve() {
-  for (;;) {
-    std::unique_lock lead(leading);
-    {
-      const std::lock_guard guard(mutex);
-      --idle;
-    }
-    while (lead.owns_lock()) {
-      const auto [call, isAlone] = take();
-      if (!call)
-        return;
-      const dist::Duty duty([&] {
-        if (findThread())
-          lead.unlock();
-      });
-      if (!isAlone)
-        dist::aboutToWait();
-      call->carryOut(); // afterwards another thread may delete it
-    }
+/// The queue has the call until it is taken.
+void StepQueue::addCall() {
+  {
     const std::lock_guard guard(mutex);
-    ++idle;
+    ++calls;
   }
+  new Call(service, *queue);
+}
+
+void StepQueue::remove(Call *call) {
+  delete call;
+  const std::lock_guard guard(mutex);
+  if (--calls == 0)
+    ended.notify_all();
+}
+
+void StepQueue::serve() {
+  while (lead())
+    while (Call *call = takeKept())
+      call->carryOut();
+}
+
+bool StepQueue::lead() {
+  std::unique_lock lock(leading);
+  {
+    const std::lock_guard guard(mutex);
+    --idle;
+  }
+  while (lock.owns_lock()) {
+    const auto [call, isAlone] = take();
+    if (!call)
+      return false;
+    if (!canCarryOut(call))
+      continue;
+    const dist::Duty duty([&] { lock.unlock(); });
+    if (!isAlone)
+      dist::aboutToWait();
+    call->carryOut(); // afterwards another thread may remove it
+  }
+  return true;
 }
 
 StepQueue::Taken StepQueue::take() {
@@ -91,24 +119,42 @@ StepQueue::Taken StepQueue::take() {
       return {};
     auto *call = static_cast<Call *>(tag);
     if (isGood && call->isNew()) {
-      new Call(service, *queue);
+      addCall();
       return {call, isAlone};
     }
-    delete call;
+    remove(call);
   }
 }
 
-bool StepQueue::findThread() {
+bool StepQueue::canCarryOut(Call *call) {
   const std::lock_guard guard(mutex);
+  if (hasNext() || threads.size() == 1)
+    return true;
+  kept.push_back(call);
+  return false;
+}
+
+bool StepQueue::hasNext() {
   if (idle > 0)
     return true;
   if (threads.size() == mostThreads)
     return false;
   try {
     threads.emplace_back([this] { serve(); });
-  } catch (const std::system_error &) { // the system has no more threads
+  } catch (const std::exception &) { // the system has no more threads
     return false;
   }
   ++idle;
   return true;
+}
+
+StepQueue::Call *StepQueue::takeKept() {
+  const std::lock_guard guard(mutex);
+  if (kept.empty()) {
+    ++idle;
+    return nullptr;
+  }
+  Call *const call = kept.front();
+  kept.pop_front();
+  return call;
 }

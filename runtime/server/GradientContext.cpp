@@ -3,6 +3,7 @@
 #include "runtime/server/GradientContext.h"
 
 #include "runtime/base/DType.h"
+#include "runtime/dist/Waiting.h"
 #include "runtime/server/Refusal.h"
 
 #include <algorithm>
@@ -122,11 +123,13 @@ void GradientContext::add(const RequestKey &request, std::vector<Gradient> gradi
   if (summed)
     throw Refusal(Reason::FailedPrecondition,
                   "the context has been stepped, and takes no more gradients; open another");
+  for (const Gradient &gradient : gradients)
+    size += gradient.values.bytes();
   requests.emplace(request, std::move(gradients));
 }
 
 const std::map<size_t, SummedGradient> &GradientContext::sum(Budget &budget) {
-  const std::lock_guard guard(mutex);
+  const auto guard = dist::lockPatiently(mutex);
   if (summed)
     return *summed;
   std::map<size_t, Gradients> byParam;

@@ -5,6 +5,7 @@
 
 #include "runtime/server/Tensor.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -48,11 +49,15 @@ public:
   /// FailedPrecondition once the context has been summed.
   void add(const RequestKey &request, std::vector<Gradient> gradients);
 
+  /// The bytes of all gradients.
+  size_t bytes() const { return size; }
+
   /// Sums the gradients, by parameter. From the first call on the context takes no more gradients;
   /// later calls return the same. Throws ResourceExhausted. Valid as long as the context.
   const std::map<size_t, SummedGradient> &sum(Budget &budget);
 
 private:
+  std::atomic<size_t> size = 0;
   std::mutex mutex;
   std::map<RequestKey, std::vector<Gradient>> requests;
   std::vector<Tensor> sums; ///< memory of `summed`

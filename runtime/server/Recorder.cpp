@@ -3,7 +3,6 @@
 #include "runtime/server/Recorder.h"
 
 #include "runtime/base/DType.h"
-#include "runtime/dist/Waiting.h"
 #include "runtime/messages/TensorMessages.h"
 #include "runtime/server/Refusal.h"
 #include "runtime/store/StoreError.h"
@@ -183,7 +182,6 @@ uint64_t Recorder::acknowledge(const RequestKey &request) {
 void Recorder::sync(uint64_t number) {
   if (!journal)
     return;
-  dist::aboutToWait(); // so that one sync is for several steps
   try {
     journal->sync(number);
   } catch (const StoreError &error) {

@@ -4,6 +4,7 @@
 
 #include "runtime/base/DType.h"
 #include "runtime/capi/Handles.h"
+#include "runtime/dist/Waiting.h"
 #include "runtime/server/Refusal.h"
 #include "updraft-c/package.h"
 #include "updraft-c/probes.h"
@@ -188,7 +189,7 @@ void ServedStep::prepare(size_t) {
       whole[param] = gradient.view;
     else
       rows.push_back({param, gradient.rows.data(), gradient.rows.size(), gradient.view, 1});
-  const std::lock_guard guard(optimizer.preparing);
+  const auto guard = dist::lockPatiently(optimizer.preparing);
   ::check(upd_optimizer_prepare_rows(optimizer.optimizer.get(), whole.data(), whole.size(),
                                      rows.data(), rows.size()));
 }

@@ -251,6 +251,9 @@ void Server::push(const std::string &name, uint64_t context, const RequestKey &r
   given->add(request, std::move(gradients));
 }
 
+/// Gradients of more bytes take longer than it takes to wake a thread.
+static constexpr size_t quickBytes = size_t(4) << 20;
+
 int64_t Server::step(const std::string &name, uint64_t context, const RequestKey &request,
                      const worker::v1::Staleness &staleness) {
   const ClientTable::Request carriedOut(table, request.client);
@@ -263,10 +266,10 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
       optimizer = entry(name).optimizer;
     }
     const auto begin = std::chrono::steady_clock::now();
-    if (!optimizer->isQuick())
+    if (recorder.isDurable() || !optimizer->isQuick() || given->bytes() > quickBytes)
       dist::aboutToWait();
     {
-      const std::lock_guard guard(transactions);
+      const auto guard = dist::lockPatiently(transactions);
       if (prepared.contains(request))
         throw Refusal(Reason::Unavailable,
                       "the step is prepared as one of several workers, and not decided; try again");

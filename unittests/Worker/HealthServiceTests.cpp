@@ -74,9 +74,9 @@ TEST_F(HealthServiceTest, TellsWatchersOfTheEnd) {
   EXPECT_EQ(watcher.response.status(), Response::SERVING);
   EXPECT_EQ(stranger.response.status(), Response::SERVICE_UNKNOWN);
   service.stopServing();
+  EXPECT_TRUE(watcher.reader->Read(&watcher.response));
+  EXPECT_EQ(watcher.response.status(), Response::NOT_SERVING);
   for (Watcher *each : {&watcher, &stranger}) {
-    EXPECT_TRUE(each->reader->Read(&each->response));
-    EXPECT_EQ(each->response.status(), Response::NOT_SERVING);
     EXPECT_FALSE(each->reader->Read(&each->response));
     EXPECT_EQ(each->reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
   }

@@ -24,7 +24,8 @@ namespace {
 /// A worker with the optimizers "slow" and "quick" of one parameter each. Their locks can be held.
 class StepQueueTest : public testing::Test {
 protected:
-  StepQueueTest() {
+  explicit StepQueueTest(std::chrono::milliseconds timeout = std::chrono::seconds(60))
+      : timeout(timeout) {
     const std::vector<float> zero = {0};
     first.put({{"s", zero}, {"q", zero}});
     slow.emplace(first.createOptimizer("slow", {textOfRule("sgd")}, {{{"s"}, {{"lr", 1.0}}}}));
@@ -32,7 +33,7 @@ protected:
     worker.server.registerClient("holder");
   }
 
-  dist::Client client() { return dist::Client({{worker.address()}, ""}); }
+  dist::Client client() { return dist::Client({{worker.address()}, "", timeout}); }
 
   /// A context with the gradient -1.
   static dist::Context contextOf(dist::Optimizer &optimizer, const std::string &parameter) {
@@ -56,12 +57,19 @@ protected:
   }
   void release() { worker.server.decide({{"holder", 1}, 7, false, 0, {}}); }
 
+  const std::chrono::milliseconds timeout; ///< of clients' requests
   store::SimulatedStorage storage;
   store::Store store{std::make_unique<store::SimulatedDisk>(storage), 7};
   RunningWorker worker{7, &store};
   dist::Client first = client();
   std::optional<dist::Optimizer> slow, quick;
   std::optional<dist::Context> held;
+};
+
+/// Clients give up soon.
+class EndingWorkerTest : public StepQueueTest {
+protected:
+  EndingWorkerTest() : StepQueueTest(std::chrono::seconds(1)) {}
 };
 
 } // namespace
@@ -89,7 +97,7 @@ TEST_F(StepQueueTest, AStepThatWaitsDoesNotStopOthers) {
 }
 
 TEST_F(StepQueueTest, MoreStepsWaitThanThereAreThreads) {
-  constexpr size_t count = worker::StepQueue::mostThreads + 6, ofEach = count / 2;
+  constexpr size_t count = worker::StepQueue::mostSteps + 9, ofEach = count / 2;
   std::vector<dist::Client> clients;
   std::vector<dist::Optimizer> optimizers;
   std::vector<dist::Context> contexts;
@@ -106,10 +114,37 @@ TEST_F(StepQueueTest, MoreStepsWaitThanThereAreThreads) {
     threads.emplace_back([&context] { context.step(); });
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_EQ(worker.server.statistics().steps, 0u);
+  const auto begin = steady_clock::now();
+  EXPECT_EQ(valueOf("q"), 0); // other calls are answered
+  EXPECT_LT(steady_clock::now() - begin, RunningWorker::limits().patience / 2);
   release();
   for (std::thread &thread : threads)
     thread.join();
   EXPECT_EQ(valueOf("s"), count);
+}
+
+TEST_F(EndingWorkerTest, AnswersOrAbandonsStepsUnderWay) {
+  dist::Context slowOnes = contextOf(*slow, "s");
+  slowOnes.step();
+  hold();
+  std::thread waiting([&] {
+    try {
+      slowOnes.step();
+      ADD_FAILURE() << "the worker has ended";
+    } catch (const dist::WorkersFailed &error) {
+      EXPECT_NE(error.failures().front().code, grpc::StatusCode::CANCELLED); // it was repeated
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  worker.listening->Shutdown(std::chrono::system_clock::now());
+  std::thread releasing([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    release();
+  });
+  worker.steps->stop();
+  EXPECT_EQ(worker.server.statistics().steps, 2u); // it was applied, without an answer
+  releasing.join();
+  waiting.join();
 }
 
 TEST_F(StepQueueTest, ManyClientsStepAtTheSameTime) {

@@ -3,8 +3,8 @@
 // Link Updraft::Client.
 //
 // Errors are exceptions. After std::invalid_argument nothing has changed. A request that fails with
-// UNAVAILABLE, such as one whose connection is lost, is repeated until ClientOptions::timeout is
-// over. A worker applies a repeated push or step only once.
+// UNAVAILABLE or CANCELLED, such as one whose connection is lost, is repeated until
+// ClientOptions::timeout is over. A worker applies a repeated push or step only once.
 //
 // Functions return when all workers have answered, and keep no views of the caller's memory.
 // Tensors are f32, f64, bf16 or f16, in row-major order and on the CPU; others throw WorkersFailed.

@@ -19,10 +19,11 @@ from .workers import Workers
 class Client:
     """A client of parameter servers: processes of `updraft-worker`.
 
-    A request that fails with UNAVAILABLE, such as one whose connection is lost, is repeated until
-    its time is over. A worker applies a repeated push or step only once. Threads may share a
-    client. Once it has opened a context, a thread tells the workers that the client is alive. If
-    the process ends, they free its contexts when its lease ends (`updraft-worker --lease`).
+    A request that fails with UNAVAILABLE or CANCELLED, such as one whose connection is lost, is
+    repeated until its time is over. A worker applies a repeated push or step only once. Threads may
+    share a client. Once it has opened a context, a thread tells the workers that the client is
+    alive. If the process ends, they free its contexts when its lease ends (`updraft-worker
+    --lease`).
 
     Args:
         workers: their addresses, such as "127.0.0.1:7070". All clients that train together have

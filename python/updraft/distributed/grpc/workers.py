@@ -34,6 +34,10 @@ def _bytes_of(info: messages.TensorInfo) -> int:
     return count
 
 
+# A worker that ends cancels what it hasn't answered.
+_REPEATED = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+
+
 class Workers:
     """Connections to workers, and the workers that parameters are on. Thread-safe."""
 
@@ -81,8 +85,8 @@ class Workers:
     ) -> dict[int, Result]:
         """Calls `call(stub, worker, timeout)` for all workers at the same time.
 
-        Repeats calls that fail with UNAVAILABLE, for at most the timeout. Returns the results by
-        worker.
+        Repeats calls that fail with UNAVAILABLE or CANCELLED, for at most the timeout. Returns the
+        results by worker.
 
         Raises:
             WorkersFailedError: some workers failed.
@@ -113,10 +117,7 @@ class Workers:
                 return call(self._stubs[worker], worker, max(end - time.monotonic(), 0.001))
             except grpc.RpcError as error:
                 wait = random.uniform(longest / 2, longest)
-                if (
-                    error.code() is not grpc.StatusCode.UNAVAILABLE
-                    or time.monotonic() + wait >= end
-                ):
+                if error.code() not in _REPEATED or time.monotonic() + wait >= end:
                     raise
             time.sleep(wait)
             longest = min(2 * longest, 2.0)
