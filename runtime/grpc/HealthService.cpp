@@ -32,7 +32,7 @@ void HealthService::stopServing() {
 grpc::Status HealthService::Check(grpc::ServerContext *, const Request *request,
                                   Response *response) {
   if (!isKnown(request->service()))
-    return {grpc::StatusCode::NOT_FOUND, "the worker has no such service"};
+    return {grpc::StatusCode::NOT_FOUND, "the worker doesn't have this service"};
   const std::lock_guard guard(mutex);
   response->set_status(isServing ? Response::SERVING : Response::NOT_SERVING);
   return grpc::Status::OK;
@@ -47,7 +47,7 @@ grpc::Status HealthService::Watch(grpc::ServerContext *context, const Request *r
   };
   std::unique_lock lock(mutex);
   if (watchers == mostWatchers)
-    return {grpc::StatusCode::UNIMPLEMENTED, "the worker has no thread for another watcher"};
+    return {grpc::StatusCode::UNIMPLEMENTED, "the worker doesn't accept another watcher"};
   ++watchers;
   if (isServing) {
     lock.unlock();

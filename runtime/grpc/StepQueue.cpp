@@ -49,7 +49,7 @@ void StepQueue::start() {
   addCall();
   const std::lock_guard guard(mutex);
   if (!hasNext())
-    throw std::runtime_error("the system has no thread for the worker");
+    throw std::runtime_error("the system refuses a thread for steps");
 }
 
 void StepQueue::stop() {
@@ -141,7 +141,7 @@ bool StepQueue::hasNext() {
     return false;
   try {
     threads.emplace_back([this] { serve(); });
-  } catch (const std::exception &) { // the system has no more threads
+  } catch (const std::exception &) { // the system refuses another thread
     return false;
   }
   ++idle;

@@ -213,8 +213,9 @@ ServedOptimizer::prepare(const std::map<size_t, SummedGradient> &gradients, dist
   return step;
 }
 
-bool ServedOptimizer::isQuick() const {
-  return longest < std::chrono::nanoseconds(std::chrono::microseconds(500)).count();
+bool ServedOptimizer::isQuick(size_t gradientBytes) const {
+  constexpr std::chrono::nanoseconds quick = std::chrono::microseconds(500);
+  return gradientBytes <= size_t(4) << 20 && longest < quick.count();
 }
 
 void ServedOptimizer::took(std::chrono::nanoseconds time) {

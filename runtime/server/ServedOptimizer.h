@@ -71,8 +71,9 @@ public:
   std::unique_ptr<ServedStep> prepare(const std::map<size_t, SummedGradient> &gradients,
                                       dist::Patience patience, Budget &budget,
                                       const worker::v1::Staleness &staleness = {});
-  /// Whether the latest steps took so little time that others can wait for the next one.
-  bool isQuick() const;
+  /// Whether other requests can wait for a step with so many bytes of gradients: they are few, and
+  /// the latest steps took little time.
+  bool isQuick(size_t gradientBytes) const;
   /// Called with the time of a step, from its request to its answer.
   void took(std::chrono::nanoseconds time);
   /// Sets hyperparameters of a group and records that, or sets none. Returns the number of the

@@ -251,9 +251,6 @@ void Server::push(const std::string &name, uint64_t context, const RequestKey &r
   given->add(request, std::move(gradients));
 }
 
-/// Gradients of more bytes take longer than it takes to wake a thread.
-static constexpr size_t quickBytes = size_t(4) << 20;
-
 int64_t Server::step(const std::string &name, uint64_t context, const RequestKey &request,
                      const worker::v1::Staleness &staleness) {
   const ClientTable::Request carriedOut(table, request.client);
@@ -266,7 +263,7 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
       optimizer = entry(name).optimizer;
     }
     const auto begin = std::chrono::steady_clock::now();
-    if (recorder.isDurable() || !optimizer->isQuick() || given->bytes() > quickBytes)
+    if (recorder.isDurable() || !optimizer->isQuick(given->bytes()))
       dist::aboutToWait();
     {
       const auto guard = dist::lockPatiently(transactions);

@@ -120,10 +120,10 @@ public:
   /// were lost. After an exception, repeat the step: a worker that has stepped doesn't step again.
   /// Another call after a success is another step, with the same gradients.
   int64_t step();
-  /// The same, but all workers step or none. After UNAVAILABLE, DEADLINE_EXCEEDED or the reason
-  /// `outcome-unknown`, all may have stepped; repeat the step to learn whether they have. After
-  /// other exceptions, none has. Workers need `--store` and `--durability=step`, and reach each
-  /// other under the addresses that this client uses.
+  /// The same, but all workers step or none. After UNAVAILABLE, CANCELLED, DEADLINE_EXCEEDED or the
+  /// reason `outcome-unknown`, all may have stepped; repeat the step to learn whether they have.
+  /// After other exceptions, none has. Workers need `--store` and `--durability=step`, and reach
+  /// each other under the addresses that this client uses.
   int64_t stepAllOrNone();
   /// Limits the age of gradients in later steps. The age is the number of times that the parameter
   /// was written, by any client, since this client read it; what it read after it opened the

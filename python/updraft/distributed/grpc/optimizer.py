@@ -324,7 +324,7 @@ class DistributedOptimizer:
         Raises:
             ContextLostError: a worker was started again.
             WorkersFailedError: some workers failed. The others have stepped, unless `all_or_none`
-                is set. With the code UNAVAILABLE or DEADLINE_EXCEEDED, or the reason
+                is set. With the code UNAVAILABLE, CANCELLED or DEADLINE_EXCEEDED, or the reason
                 `outcome-unknown`, those that failed may have stepped, too.
         """
         self._send_hypers()
