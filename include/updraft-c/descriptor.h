@@ -37,7 +37,7 @@ extern "C" {
 
 #define UPD_DESCRIPTOR_MAGIC "UPDRULE" /* with its null character: 8 bytes */
 #define UPD_DESCRIPTOR_MAJOR 1
-#define UPD_DESCRIPTOR_MINOR 4
+#define UPD_DESCRIPTOR_MINOR 5
 
 typedef struct upd_descriptor {
   char magic[8];
@@ -236,15 +236,17 @@ enum { UPD_PROLOGUE_BY_TENSOR = 1 };
 
 /* How a product reads its operands; whether the elements above the diagonal of the result are those
  * below it; whether operands may be rounded to bf16 (updraft-c/kernel.h) or to f16, of which a
- * product has at most one flag; and whether it adds a third matrix (upd_product_sum), which follows
- * the operands in `reads`. Only for products. */
+ * product has at most one flag; whether it adds a third matrix (upd_product_sum), which follows the
+ * operands in `reads`; and whether it updates a matrix, the stream in `writes`. Only for products.
+ */
 enum {
   UPD_PRODUCT_LHS_TRANSPOSED = 2,
   UPD_PRODUCT_RHS_TRANSPOSED = 4,
   UPD_PRODUCT_SYMMETRIC = 8,
   UPD_PRODUCT_BF16 = 16,
   UPD_PRODUCT_F16 = 32,
-  UPD_PRODUCT_SUM = 64
+  UPD_PRODUCT_SUM = 64,
+  UPD_PRODUCT_UPDATE = 128
 };
 
 /* Prologues, sweeps, products and calls are numbered separately, in the order in which they run.
@@ -263,8 +265,9 @@ typedef struct upd_stage_record {
   upd_slice makes; /* temporaries, whose former values are lost */
   upd_slice reductions;
   upd_matrix_function function; /* of a call; else 0 */
-  uint32_t condition; /* the position of a flag of an earlier prologue in the row; 0: none */
-  uint32_t scales[2]; /* of the product and of what it adds: positions in the row; 0: one */
+  uint32_t condition;        /* the position of a flag of an earlier prologue in the row; 0: none */
+  uint32_t scales[2];        /* of the product and of what it adds: positions in the row; 0: one */
+  uint32_t update_scales[2]; /* of the sum and of the matrix that a product updates: the same */
 } upd_stage_record;
 
 typedef enum upd_reduction_kind UPD_INT32 {

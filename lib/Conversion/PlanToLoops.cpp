@@ -44,7 +44,7 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
       multiplies |= plan.multiplies();
       for (auto product : plan.getBody().getOps<MultiplyOp>()) {
         hasBF16Products |= product.getOperandFormat() == OperandFormat::bf16;
-        if (product.getAddend())
+        if (product.getAddend() || product.getTarget())
           addends = plan.getFast() ? Addends::Fused : Addends::Rounded;
       }
     }

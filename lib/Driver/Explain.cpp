@@ -59,6 +59,8 @@ void explainProduct(MultiplyOp product, unsigned index, llvm::raw_ostream &os) {
                       describeCondition(product.getCondition()));
   if (product.getAddend())
     os << llvm::formatv("  {0,-7} {1}\n", "adds", describeSum(product));
+  if (product.getTarget())
+    os << llvm::formatv("  {0,-7} {1}\n", "updates", describeUpdate(product));
   os << llvm::formatv("  {0,-7} {1} x {2}  {3}\n", "makes", rows, columns,
                       describe(product.getResult()));
   os << llvm::formatv("  {0,-7} {1}{2} * {3} * {4} flop{5}\n", "does",

@@ -136,12 +136,17 @@ private:
     Array addends;
     if (product.getAddend())
       addends.push_back(describeStream(product.getAddend()));
+    Array writes;
+    if (product.getTarget())
+      writes.push_back(describeStream(product.getTarget()));
     return Object{{"kind", "product"},
                   {"number", products++},
                   {"left", factor(product.getLhs(), product.getLhsTransposed())},
                   {"right", factor(product.getRhs(), product.getRhsTransposed())},
                   {"addends", std::move(addends)},
                   {"sum", describeSum(product)},
+                  {"writes", std::move(writes)},
+                  {"update", describeUpdate(product)},
                   {"makes", Array{describeStream(product.getResult())}},
                   {"rows", rows},
                   {"columns", columns},

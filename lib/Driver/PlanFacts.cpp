@@ -143,6 +143,16 @@ std::string updraft::describeSum(MultiplyOp product) {
   return added + "the product";
 }
 
+std::string updraft::describeUpdate(MultiplyOp product) {
+  if (!product.getTarget())
+    return "";
+  auto times = [](Value scale, StringRef what) {
+    return (scale ? formulaOfScalar(scale, /*isFactor=*/true) + " times " : "") + what.str();
+  };
+  return describe(product.getTarget()) + " to " + times(product.getTargetScale(), "itself") +
+         " plus " + times(product.getSumScale(), product.getAddend() ? "the sum" : "the product");
+}
+
 std::vector<std::string> updraft::whyNotFused(PlanOp plan, bool isForGPU) {
   std::vector<std::string> reasons;
   auto sweeps = llvm::to_vector(plan.getBody().getOps<SweepOp>());

@@ -55,6 +55,8 @@ std::vector<std::string> whyNotFused(PlanOp plan, bool isForGPU);
 std::string formulaOfScalar(mlir::Value scalar, bool isFactor = false);
 /// Returns "matrix f32 times 3.4445 to 2.0315 times the product", or "" without an addend.
 std::string describeSum(MultiplyOp product);
+/// Returns what a product does to its target, as text, or "" if it has none.
+std::string describeUpdate(MultiplyOp product);
 
 } // namespace updraft
 

@@ -299,6 +299,10 @@ private:
       described.addend = indexOf(product.getAddend());
     described.scale = rowPositionOf(product.getScale());
     described.addendScale = rowPositionOf(product.getAddendScale());
+    if (product.getTarget())
+      described.target = indexOf(product.getTarget());
+    described.sumScale = rowPositionOf(product.getSumScale());
+    described.targetScale = rowPositionOf(product.getTargetScale());
   }
 
   static std::optional<upd_dtype> formatOf(std::optional<OperandFormat> format) {

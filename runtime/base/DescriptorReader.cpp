@@ -154,26 +154,30 @@ void DescriptorReader::addStream(const upd_stream_record &record, PlanInterface 
 void DescriptorReader::addProduct(const upd_stage_record &record, PlanInterface &plan) {
   constexpr uint32_t allFlags = UPD_PRODUCT_LHS_TRANSPOSED | UPD_PRODUCT_RHS_TRANSPOSED |
                                 UPD_PRODUCT_SYMMETRIC | UPD_PRODUCT_BF16 | UPD_PRODUCT_F16 |
-                                UPD_PRODUCT_SUM;
+                                UPD_PRODUCT_SUM | UPD_PRODUCT_UPDATE;
   const std::vector<uint32_t> reads = indices(record.reads, "`reads` of a product");
   const std::vector<uint32_t> makes = indices(record.makes, "`makes` of a product");
+  const std::vector<uint32_t> writes = indices(record.writes, "`writes` of a product");
   const bool adds = (record.flags & UPD_PRODUCT_SUM) != 0;
-  if (reads.size() != (adds ? 3 : 2) || makes.size() != 1 || (record.flags & ~allFlags) != 0 ||
-      (record.writes.count | record.reductions.count | uint32_t(record.loop)) != 0)
-    return fail("a product has other members than two operands, an addend and a result");
+  const bool updates = (record.flags & UPD_PRODUCT_UPDATE) != 0;
+  if (reads.size() != (adds ? 3 : 2) || writes.size() != (updates ? 1 : 0) || makes.size() != 1 ||
+      (record.flags & ~allFlags) != 0 || (record.reductions.count | uint32_t(record.loop)) != 0)
+    return fail("a product has other members than two operands, an addend, a target and a result");
   const bool isBF16 = (record.flags & UPD_PRODUCT_BF16) != 0;
   const bool isF16 = (record.flags & UPD_PRODUCT_F16) != 0;
   if (isBF16 && isF16)
     return fail("a product is both bf16 and f16");
   plan.sequence.push_back(StageInterface::product(static_cast<uint32_t>(plan.products.size())));
-  plan.products.push_back(
-      {reads[0], reads[1], makes[0], (record.flags & UPD_PRODUCT_LHS_TRANSPOSED) != 0,
-       (record.flags & UPD_PRODUCT_RHS_TRANSPOSED) != 0,
-       (record.flags & UPD_PRODUCT_SYMMETRIC) != 0,
-       isBF16  ? std::optional(UPD_BF16)
-       : isF16 ? std::optional(UPD_F16)
-               : std::nullopt,
-       adds ? std::optional(reads[2]) : std::nullopt, record.scales[0], record.scales[1]});
+  plan.products.push_back({reads[0], reads[1], makes[0],
+                           (record.flags & UPD_PRODUCT_LHS_TRANSPOSED) != 0,
+                           (record.flags & UPD_PRODUCT_RHS_TRANSPOSED) != 0,
+                           (record.flags & UPD_PRODUCT_SYMMETRIC) != 0,
+                           isBF16  ? std::optional(UPD_BF16)
+                           : isF16 ? std::optional(UPD_F16)
+                                   : std::nullopt,
+                           adds ? std::optional(reads[2]) : std::nullopt, record.scales[0],
+                           record.scales[1], updates ? std::optional(writes[0]) : std::nullopt,
+                           record.update_scales[0], record.update_scales[1]});
 }
 
 void DescriptorReader::addCall(const upd_stage_record &record, PlanInterface &plan) {
@@ -196,7 +200,8 @@ void DescriptorReader::addStage(const upd_stage_record &record, PlanInterface &p
       static_cast<Kind>(value(uint32_t(record.kind), UPD_STAGE_CALL, "kind of a stage"));
   if (kind != Kind::Call && uint32_t(record.function) != 0)
     fail("a stage that is not a call has a function");
-  if (kind != Kind::Product && (record.scales[0] | record.scales[1]) != 0)
+  if (kind != Kind::Product && (record.scales[0] | record.scales[1] | record.update_scales[0] |
+                                record.update_scales[1]) != 0)
     fail("a stage that is not a product has scales");
   if (kind == Kind::Product)
     return addProduct(record, plan);

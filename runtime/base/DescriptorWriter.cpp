@@ -147,7 +147,8 @@ upd_stage_record DescriptorWriter::stageOf(const PlanInterface &plan, const Stag
                    (product.symmetric ? UPD_PRODUCT_SYMMETRIC : 0) |
                    (product.operandFormat == UPD_BF16 ? UPD_PRODUCT_BF16 : 0) |
                    (product.operandFormat == UPD_F16 ? UPD_PRODUCT_F16 : 0) |
-                   (product.addend ? UPD_PRODUCT_SUM : 0);
+                   (product.addend ? UPD_PRODUCT_SUM : 0) |
+                   (product.target ? UPD_PRODUCT_UPDATE : 0);
     record.over = static_cast<upd_extent>(plan.streams[product.result].over);
     std::vector<uint32_t> reads{product.lhs, product.rhs};
     if (product.addend)
@@ -155,6 +156,10 @@ upd_stage_record DescriptorWriter::stageOf(const PlanInterface &plan, const Stag
     record.reads = indices(reads);
     record.scales[0] = product.scale;
     record.scales[1] = product.addendScale;
+    if (product.target)
+      record.writes = indices(std::array{*product.target});
+    record.update_scales[0] = product.sumScale;
+    record.update_scales[1] = product.targetScale;
     record.makes = indices(std::array{product.result});
   }
   record.condition = stage.condition;

@@ -163,6 +163,13 @@ ordered_json jsonOf(const ProductInterface &product, uint32_t number) {
     if (product.addendScale != 0)
       object.add("addend_scale", product.addendScale);
   }
+  if (product.target) {
+    object.add("target", *product.target);
+    if (product.sumScale != 0)
+      object.add("sum_scale", product.sumScale);
+    if (product.targetScale != 0)
+      object.add("target_scale", product.targetScale);
+  }
   return object.add("result", product.result).take();
 }
 

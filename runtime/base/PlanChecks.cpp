@@ -249,15 +249,42 @@ private:
                        product.operandFormat == UPD_F16 ? "an f16" : "a bf16",
                        nameOf(rule.compute)));
     checkSum(product);
+    checkTarget(product);
     if (product.symmetric && result.down != result.along)
       fail(fmt::format("the result of a symmetric product is over {}",
                        textOf(plan.streams[product.result].over)));
   }
 
+  void checkScales(uint32_t first, uint32_t second) {
+    if (first >= plan.rowScalars || second >= plan.rowScalars)
+      fail(fmt::format("a product has the scales {} and {} of a row of {} scalars", first, second,
+                       plan.rowScalars));
+  }
+
+  void checkTarget(const ProductInterface &product) {
+    checkScales(product.sumScale, product.targetScale);
+    if (!product.target) {
+      if ((product.sumScale | product.targetScale) != 0)
+        fail("a product has a scale of the sum or of the target, but no target");
+      return;
+    }
+    if (!rule.gpu.empty())
+      fail("a product of a rule for a GPU has a target");
+    const uint32_t target = *product.target;
+    sidesOfFactor(target, false, "the target");
+    if (!problem.empty())
+      return;
+    const Kind kind = plan.streams[target].kind;
+    if ((kind != Kind::Param && kind != Kind::State) || target == product.lhs ||
+        target == product.rhs || target == product.addend || product.symmetric ||
+        plan.streams[target].over != plan.streams[product.result].over)
+      fail(fmt::format("the target of a product is stream {}, expected the parameter or a state "
+                       "over {} that the product doesn't read, and no symmetric product",
+                       target, textOf(plan.streams[product.result].over)));
+  }
+
   void checkSum(const ProductInterface &product) {
-    if (product.scale >= plan.rowScalars || product.addendScale >= plan.rowScalars)
-      fail(fmt::format("a product has the scales {} and {} of a row of {} scalars", product.scale,
-                       product.addendScale, plan.rowScalars));
+    checkScales(product.scale, product.addendScale);
     if (!product.addend) {
       if ((product.scale | product.addendScale) != 0)
         fail("a product has a scale, but no addend");

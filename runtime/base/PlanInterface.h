@@ -129,7 +129,8 @@ struct ScalarReductions {
   uint32_t count = 0;
 };
 
-/// A product of two matrices, which may add a third one. Its members are stream numbers.
+/// A product of two matrices, which may add a third one, and may then be added to a target. Its
+/// members are stream numbers.
 struct ProductInterface {
   uint32_t lhs, rhs, result;
   bool lhsTransposed = false, rhsTransposed = false;
@@ -138,6 +139,9 @@ struct ProductInterface {
   std::optional<uint32_t> addend = {};
   // Positions in the row of what the product and the addend are multiplied by, or 0.
   uint32_t scale = 0, addendScale = 0;
+  std::optional<uint32_t> target = {}; // the parameter or a state; the result is then unspecified
+  // The same of the sum and the target.
+  uint32_t sumScale = 0, targetScale = 0;
 };
 
 /// A call of a function of matrices. Its members are stream numbers.

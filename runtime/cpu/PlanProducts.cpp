@@ -90,6 +90,9 @@ void PlanRun::multiplyPart(const ProductInterface &product, size_t position, siz
   sum.addend_row = result.columns;
   sum.scale = scaleOf(position, product.scale);
   sum.addend_scale = scaleOf(position, product.addendScale);
+  sum.target_row = result.columns;
+  sum.sum_scale = scaleOf(position, product.sumScale);
+  sum.target_scale = scaleOf(position, product.targetScale);
   for (int64_t batch = 0; batch < result.batches; ++batch) {
     call.lhs = at(product.lhs, batch * lhs.rows * lhs.columns + rowBegin * call.lhs_row);
     call.rhs = at(product.rhs, batch * rhs.rows * rhs.columns + columnBegin * call.rhs_column);
@@ -98,6 +101,8 @@ void PlanRun::multiplyPart(const ProductInterface &product, size_t position, siz
     call.result = at(product.result, start);
     if (product.addend)
       sum.addend = at(*product.addend, start);
+    if (product.target)
+      sum.target = at(*product.target, start);
     (product.operandFormat == UPD_BF16 ? kernels->bf16Product : kernels->product)(&call);
     if (product.symmetric)
       kernels->mirror(at(product.result, first), result.columns, rowBegin, rowEnd);

@@ -161,7 +161,8 @@ void PlanRun::fillRowStates(const Step &step) const {
     const bool isFactor =
         std::any_of(plan.products.begin(), plan.products.end(),
                     [&](const ProductInterface &product) {
-                      return product.lhs == i || product.rhs == i || product.addend == i;
+                      return product.lhs == i || product.rhs == i || product.addend == i ||
+                             product.target == i;
                     }) ||
         std::any_of(plan.calls.begin(), plan.calls.end(), [&](const CallInterface &call) {
           return std::find(call.operands.begin(), call.operands.end(), i) != call.operands.end();

@@ -133,6 +133,8 @@ updraft.rule @States compute f32 matrix {
 // CHECK:         %[[A:.*]] = updraft.multiply symmetric %param, %param transposed : <f32>, <f32> -> <f32, rows_by_rows>
 // CHECK:         %[[B:.*]] = updraft.multiply when(%[[K]]#1) %[[A]], %param scale(%[[K]]#0) addend(%grad) addend_scale(%[[K]]#0) {note = "b"} : <f32, rows_by_rows>, <f32> -> <f32>
 // CHECK:         updraft.multiply %[[A]] transposed, %[[B]] addend(%[[B]]) : <f32, rows_by_rows>, <f32> -> <f32>
+// CHECK:         updraft.multiply %[[A]], %[[B]] addend(%[[B]]) addend_scale(%[[K]]#0) sum_scale(%[[K]]#0) target(%param) target_scale(%[[K]]#0) : <f32, rows_by_rows>, <f32> -> <f32>
+// CHECK:         updraft.multiply %[[A]], %grad target(%param) : <f32, rows_by_rows>, <f32> -> <f32>
 updraft.plan @Sums compute f32 matrix {
   %0 = updraft.stream "param" : <f32>
   %1 = updraft.stream "grad" : <f32>
@@ -150,4 +152,6 @@ updraft.plan @Sums compute f32 matrix {
   %4 = updraft.multiply symmetric %0, %0 transposed : <f32>, <f32> -> <f32, rows_by_rows>
   %5 = updraft.multiply when(%3) %4, %0 scale(%2) addend(%1) addend_scale(%2) {note = "b"} : <f32, rows_by_rows>, <f32> -> <f32>
   %6 = updraft.multiply %4 transposed, %5 addend(%5) : <f32, rows_by_rows>, <f32> -> <f32>
+  %7 = updraft.multiply %4, %5 addend(%5) addend_scale(%2) sum_scale(%2) target(%0) target_scale(%2) : <f32, rows_by_rows>, <f32> -> <f32>
+  %8 = updraft.multiply %4, %1 target(%0) : <f32, rows_by_rows>, <f32> -> <f32>
 }

@@ -660,3 +660,124 @@ updraft.plan @P compute f32 matrix {
   // expected-error @+1 {{expects different type than prior uses}}
   %x = updraft.multiply %p, %g transposed addend(%g) : <f32>, <f32> -> <f32, rows_by_rows>
 }
+
+// -----
+
+// multiply_c6: scales of a target
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %k = updraft.prologue() : () -> f32 {
+    %0 = arith.constant 2.0 : f32
+    updraft.yield %0 : f32
+  }
+  %a = updraft.multiply %g, %g transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  // expected-error @+1 {{'updraft.multiply' op has a scale of the sum or of the target, but no target}}
+  %x = updraft.multiply %a, %g sum_scale(%k) : <f32, rows_by_rows>, <f32> -> <f32>
+}
+
+// -----
+
+// multiply_c8
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-note @-3 {{it is defined here}}
+  %a = updraft.multiply %g, %g transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  // expected-error @+1 {{'updraft.multiply' op writes the gradient, must write the parameter and states alone}}
+  %x = updraft.multiply %a, %p target(%g) : <f32, rows_by_rows>, <f32> -> <f32>
+}
+
+// -----
+
+// multiply_c8
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %a = updraft.multiply %g, %g transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  // expected-note @+1 {{it is defined here}}
+  %y = updraft.multiply %a, %g : <f32, rows_by_rows>, <f32> -> <f32>
+  // expected-error @+1 {{'updraft.multiply' op writes a temporary, must write the parameter and states alone}}
+  %x = updraft.multiply %a, %g target(%y) : <f32, rows_by_rows>, <f32> -> <f32>
+}
+
+// -----
+
+// multiply_c8
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %a = updraft.multiply %g, %g transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  // expected-error @+1 {{'updraft.multiply' op has a target that it also reads as an operand or as its addend}}
+  %x = updraft.multiply %a, %p target(%p) : <f32, rows_by_rows>, <f32> -> <f32>
+}
+
+// -----
+
+// multiply_c8
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %a = updraft.multiply %g, %g transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  // expected-error @+1 {{'updraft.multiply' op has a target that it also reads as an operand or as its addend}}
+  %x = updraft.multiply %a, %g addend(%p) target(%p) : <f32, rows_by_rows>, <f32> -> <f32>
+}
+
+// -----
+
+// multiply_c8
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  %s = updraft.stream "s" : <f32, rows_by_rows>
+  updraft.initial() {
+    %zero = arith.constant 0.0 : f64
+    updraft.yield %zero : f64
+  }
+  updraft.validate() messages [] { updraft.yield }
+  // expected-error @+1 {{'updraft.multiply' op is `symmetric`, and has a target}}
+  %x = updraft.multiply symmetric %g, %g transposed target(%s) : <f32>, <f32> -> <f32, rows_by_rows>
+}
+
+// -----
+
+// multiply_c8
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %a = updraft.multiply %g, %g transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  // expected-error @+1 {{'updraft.multiply' op has a target, so nothing may use the result, which has partial sums}}
+  %x = updraft.multiply %a, %g target(%p) : <f32, rows_by_rows>, <f32> -> <f32>
+  // expected-note @+1 {{it is used here}}
+  %y = updraft.multiply %a, %x : <f32, rows_by_rows>, <f32> -> <f32>
+}
+
+// -----
+
+// commit_c3: a product
+updraft.plan @P compute f32 matrix {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %a = updraft.multiply %g, %g transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %x = updraft.multiply %a, %g target(%p) : <f32, rows_by_rows>, <f32> -> <f32>
+  %skip = updraft.prologue() : () -> i1 {
+    %0 = arith.constant true
+    updraft.yield %0 : i1
+  }
+  // expected-error @+1 {{'updraft.commit' op has a condition of `skip` that comes after a product that writes}}
+  updraft.commit skip(%skip)
+}

@@ -236,7 +236,7 @@ updraft.plan @Reduces compute f32 matrix {
 // CHECK-NEXT:    updraft.sweep scalars(%[[K]]#0 : f32) reads(%[[S]], %param : !updraft.stream<f32>, !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: f32, %[[E:.*]]: f32, %[[P:.*]]: f32):
 // CHECK-NEXT:      %[[D:.*]] = arith.mulf %[[P]], %[[A]] : f32
-// CHECK-NEXT:      %[[N:.*]] = arith.addf %[[D]], %[[E]] : f32
+// CHECK-NEXT:      %[[N:.*]] = arith.maximumf %[[D]], %[[E]] : f32
 // CHECK-NEXT:      updraft.store %[[N]] : f32
 updraft.plan @Writes compute f32 matrix {
   %a = updraft.hyper "a" = 5.000000e-01
@@ -258,9 +258,34 @@ updraft.plan @Writes compute f32 matrix {
     %0 = arith.mulf %two, %arg2 : f32
     %1 = arith.subf %arg1, %0 : f32
     %2 = arith.mulf %arg3, %arg0 : f32
-    %3 = arith.addf %2, %1 : f32
+    %3 = arith.maximumf %2, %1 : f32
     updraft.store %3 : f32
   }
+}
+
+// -----
+
+// Two sums, each of its product.
+// CHECK-LABEL: updraft.plan @TwoSums
+// CHECK:         %[[X:.*]] = updraft.multiply %{{.*}}, %grad addend(%grad) :
+// CHECK-NEXT:    %[[Y:.*]] = updraft.multiply %{{.*}}, %param addend(%param) :
+// CHECK-NEXT:    updraft.multiply %[[X]] transposed, %[[Y]]
+// CHECK-NOT:     updraft.sweep
+updraft.plan @TwoSums compute f32 matrix {
+  %param = updraft.stream "param" : <f32>
+  %grad = updraft.stream "grad" : <f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %x = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
+  %y = updraft.multiply %gram, %param : <f32, rows_by_rows>, <f32> -> <f32>
+  %s:2 = updraft.sweep reads(%param, %grad, %x, %y : !updraft.stream<f32>, !updraft.stream<f32>, !updraft.stream<f32>, !updraft.stream<f32>) -> !updraft.stream<f32>, !updraft.stream<f32> {
+  ^bb0(%arg0: f32, %arg1: f32, %arg2: f32, %arg3: f32):
+    %0 = arith.addf %arg1, %arg2 : f32
+    %1 = arith.addf %arg0, %arg3 : f32
+    updraft.store make(%0, %1 : f32, f32)
+  }
+  %z = updraft.multiply %s#0 transposed, %s#1 : <f32>, <f32> -> <f32, columns_by_columns>
 }
 
 // -----

@@ -159,6 +159,9 @@ std::vector<std::vector<LimitStream>> Stepper::sweeps() {
       }
       sweeps.push_back(std::move(sweep));
     }
+    for (const runtime::ProductInterface &product : plan.products)
+      if (product.target && all[*product.target].data)
+        sweeps.push_back({{all[*product.target].data, all[*product.target].bytesPerElement, true}});
   }
   return sweeps;
 }

@@ -86,6 +86,12 @@ const ProductCase cases[] = {
     let d = if matrix then a @ b + b * 2 else 0
     next m = m + (if matrix then bounded(d @ x) else x)
     next param = param - lr * (if matrix then bounded(c @ x + other @ grad) else x))"},
+    {"Targets", R"(
+    let t = grad / (max(abs(grad)) + 1)
+    let a = if matrix then gram(t) else 0
+    let b = if matrix then gram(transpose(t)) else 0
+    next m = 0.75 * m + (if matrix then a @ t else t)
+    next param = (1 - lr) * param + -lr * (if matrix then 2 * (t @ b) + 0.5 * t else t))"},
     {"Group", R"(
     let n = group_norm(grad)
     let o = if matrix then (grad @ transpose(grad)) @ grad else grad

@@ -222,7 +222,7 @@ TEST(Descriptor, RefusesOtherMembersOfAProduct) {
   using Stage = upd_stage_record;
   EXPECT_EQ(problemOf(withProduct([](Stage &) {})), "");
   const std::string members =
-      "a product has other members than two operands, an addend and a result";
+      "a product has other members than two operands, an addend, a target and a result";
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.reads.count = 1; })), members);
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.makes.count = 0; })), members);
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { std::swap(stage.makes, stage.reads); })),
@@ -233,7 +233,9 @@ TEST(Descriptor, RefusesOtherMembersOfAProduct) {
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.loop = UPD_LOOP_MATRIX; })), members);
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= UPD_PROLOGUE_BY_TENSOR; })),
             members);
-  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= 128; })), members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= 256; })), members);
+  EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= UPD_PRODUCT_UPDATE; })),
+            members);
   EXPECT_EQ(problemOf(withProduct([](Stage &stage) { stage.flags |= UPD_PRODUCT_SUM; })), members);
   EXPECT_EQ(problemOf(withProduct(
                 [](Stage &stage) { stage.flags |= UPD_PRODUCT_BF16 | UPD_PRODUCT_F16; })),

@@ -206,6 +206,24 @@ TEST(RuleInterface, RefusesInvalidProducts) {
                  "the result");
   EXPECT_PROBLEM(products, (rule.gpu = "nvptx:sm_80", plan.products[1].addend = 0),
                  "a product of a rule for a GPU has an addend");
+  const std::string target = ", expected the parameter or a state over an element that the product "
+                             "doesn't read, and no symmetric product";
+  EXPECT_PROBLEM(products, (plan.rowScalars = 2, plan.products[1].sumScale = 1),
+                 "a product has a scale of the sum or of the target, but no target");
+  EXPECT_PROBLEM(products, plan.products[1].targetScale = 9,
+                 "a product has the scales 0 and 9 of a row of 1 scalars");
+  EXPECT_PROBLEM(products, plan.products[1].target = 9, "the target of a product is stream 9 of 6");
+  EXPECT_PROBLEM(products, plan.products[1].target = 1,
+                 "the target of a product is of `bf16` over an element, expected a matrix of "
+                 "`f32`");
+  EXPECT_PROBLEM(products, plan.products[1].target = 3,
+                 "the target of a product is stream 3" + target);
+  EXPECT_PROBLEM(products, plan.products[1].target = 4,
+                 "the target of a product is stream 4" + target);
+  EXPECT_PROBLEM(products, plan.products[1].target = 0,
+                 "the target of a product is stream 0" + target);
+  EXPECT_PROBLEM(products, (rule.gpu = "nvptx:sm_80", plan.products[1].target = 0),
+                 "a product of a rule for a GPU has a target");
   EXPECT_PROBLEM(products, plan.products[1].symmetric = true,
                  "the result of a symmetric product is over an element");
   EXPECT_PROBLEM(

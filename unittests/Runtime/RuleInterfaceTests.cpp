@@ -203,6 +203,24 @@ TEST(RuleInterface, HoldsSums) {
   EXPECT_FALSE(read.products[0].addend);
 }
 
+TEST(RuleInterface, HoldsTargets) {
+  RuleInterface rule = products();
+  rule.grad = UPD_F32;
+  for (PlanInterface &plan : rule.plans)
+    plan.streams[1].dtype = UPD_F32;
+  rule.plans[2].rowScalars = 4;
+  rule.plans[2].products[1].rhs = 1;
+  rule.plans[2].products[1].target = 0;
+  rule.plans[2].products[1].sumScale = 3;
+  rule.plans[2].products[1].targetScale = 2;
+  const PlanInterface read = readBack(rule).plans[2];
+  EXPECT_EQ(read.products[1].target, 0u);
+  EXPECT_EQ(read.products[1].sumScale, 3u);
+  EXPECT_EQ(read.products[1].targetScale, 2u);
+  EXPECT_FALSE(read.products[1].addend);
+  EXPECT_FALSE(read.products[0].target);
+}
+
 TEST(RuleInterface, HoldsFormatsOfOperands) {
   RuleInterface rule = products();
   EXPECT_FALSE(readBack(rule).hasBF16Products());

@@ -47,6 +47,8 @@ public:
     bounds = {sizes.rows, sizes.columns};
     addend = {sizes.rows, sizes.columns};
     std::generate(addend.values.begin(), addend.values.end(), next);
+    target = {sizes.rows, sizes.columns};
+    std::generate(target.values.begin(), target.values.end(), next);
     for (int64_t i = 0; i < sizes.rows; ++i)
       for (int64_t j = 0; j < sizes.columns; ++j) {
         double exact = 0;
@@ -97,19 +99,37 @@ public:
       arguments.scale = &scale;
       arguments.addend_scale = &addendScale;
     }
+    const bool updates = addends != Addends::None && random() % 2 != 0;
+    const int64_t targetRow = columns + static_cast<int64_t>(random() % 3);
+    FencedMemory<Real> updated(
+        static_cast<size_t>(std::max<int64_t>(0, (rows - 1) * targetRow + columns)), fence);
+    std::fill(updated.begin(), updated.end(), unwritten);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        updated[static_cast<size_t>(i * targetRow + j)] = target.at(i, j);
+    if (updates) {
+      arguments.target = updated.begin();
+      arguments.target_row = targetRow;
+      arguments.sum_scale = &sumScale;
+      arguments.target_scale = &targetScale;
+    }
     product(&arguments.product);
-    auto expectedAt = [&](int64_t i, int64_t j) {
-      const Real sum = expected.at(i, j);
-      if (!adds)
-        return sum;
-      const Real scaled = scale * sum, other = addendScale * addend.at(i, j);
-      return addends == Addends::Fused ? std::fma(addendScale, addend.at(i, j), scaled)
-                                       : scaled + other;
+    auto withTerm = [&](Real value, Real valueScale, Real element, Real elementScale) {
+      const Real scaled = valueScale * value, other = elementScale * element;
+      return addends == Addends::Fused ? std::fma(elementScale, element, scaled) : scaled + other;
     };
+    auto expectedAt = [&](int64_t i, int64_t j) {
+      Real sum = expected.at(i, j);
+      if (adds)
+        sum = withTerm(sum, scale, addend.at(i, j), addendScale);
+      return updates ? withTerm(sum, sumScale, target.at(i, j), targetScale) : sum;
+    };
+    FencedMemory<Real> &written = updates ? updated : result;
+    const int64_t writtenRow = updates ? targetRow : row;
     size_t wrong = 0;
     for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < (i + 1 < rows ? row : columns); ++j) {
-        const Real value = result[static_cast<size_t>(i * row + j)];
+      for (int64_t j = 0; j < (i + 1 < rows ? writtenRow : columns); ++j) {
+        const Real value = written[static_cast<size_t>(i * writtenRow + j)];
         if (j >= columns)
           wrong += value != unwritten;
         else if (below >= columns || j <= i + below)
@@ -131,9 +151,9 @@ private:
   static constexpr size_t guardBytes = 256;
   static constexpr unsigned char pattern = 0xff; // NaNs
 
-  Matrix<Real> lhs{0, 0}, rhs{0, 0}, addend{0, 0}, expected{0, 0}, bounds{0, 0};
-  // So small a scale leaves the bounds of bf16 products as they are.
-  Real scale = Real(0.7), addendScale = Real(-0.3);
+  Matrix<Real> lhs{0, 0}, rhs{0, 0}, addend{0, 0}, target{0, 0}, expected{0, 0}, bounds{0, 0};
+  // So small scales leave the bounds of bf16 products as they are.
+  Real scale = Real(0.7), addendScale = Real(-0.3), sumScale = Real(-0.6), targetScale = Real(0.9);
   std::unique_ptr<unsigned char, decltype(&std::free)> workspace{
       static_cast<unsigned char *>(std::aligned_alloc(64, UPD_PRODUCT_WORKSPACE + guardBytes)),
       &std::free};

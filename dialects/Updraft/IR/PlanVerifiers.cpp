@@ -320,6 +320,18 @@ static LogicalResult verifyCondition(Operation *operation, Value condition) {
   return error;
 }
 
+/// Only the parameter and states may be written.
+static LogicalResult verifyWritten(Operation *op, Value written) {
+  auto stream = written.getDefiningOp<StreamOp>();
+  if (stream && stream.getName() != "grad")
+    return success();
+  InFlightDiagnostic error = op->emitOpError()
+                             << "writes " << (stream ? "the gradient" : "a temporary")
+                             << ", must write the parameter and states alone";
+  error.attachNote(written.getLoc()) << "it is defined here";
+  return error;
+}
+
 LogicalResult SweepOp::verifyRegions() {
   Block &body = getBody().front();
   Type compute = (*this)->getParentOfType<PlanOp>().getCompute();
@@ -366,16 +378,9 @@ LogicalResult SweepOp::verifyRegions() {
     return emitOpError() << "has a condition and reduces over the group, in which every tensor "
                             "takes part";
   // sweep_c11
-  for (Value written : getWrites()) {
-    auto stream = written.getDefiningOp<StreamOp>();
-    if (stream && stream.getName() != "grad")
-      continue;
-    InFlightDiagnostic error = emitOpError()
-                               << "writes " << (stream ? "the gradient" : "a temporary")
-                               << ", must write the parameter and states alone";
-    error.attachNote(written.getLoc()) << "it is defined here";
-    return error;
-  }
+  for (Value written : getWrites())
+    if (failed(verifyWritten(*this, written)))
+      return failure();
 
   // sweep_c5
   for (Value scalar : getScalars()) {
@@ -446,11 +451,13 @@ LogicalResult MultiplyOp::verify() {
     return emitOpError() << "is `" << stringifyOperandFormat(*getOperandFormat())
                          << "`, which needs a `fast` plan that computes f32";
   // multiply_c6
-  for (Value scale : {getScale(), getAddendScale()}) {
+  if ((getScale() || getAddendScale()) && !getAddend())
+    return emitOpError() << "has a scale, but no addend";
+  if ((getSumScale() || getTargetScale()) && !getTarget())
+    return emitOpError() << "has a scale of the sum or of the target, but no target";
+  for (Value scale : {getScale(), getAddendScale(), getSumScale(), getTargetScale()}) {
     if (!scale)
       continue;
-    if (!getAddend())
-      return emitOpError() << "has a scale, but no addend";
     if (isa_and_present<PrologueOp>(scale.getDefiningOp()))
       continue;
     InFlightDiagnostic error = emitOpError()
@@ -464,6 +471,22 @@ LogicalResult MultiplyOp::verify() {
                                << "is `symmetric`, but its addend may not be symmetric";
     error.attachNote(getAddend().getLoc()) << "it is defined here";
     return error;
+  }
+  // multiply_c8
+  if (Value target = getTarget()) {
+    if (failed(verifyWritten(*this, target)))
+      return failure();
+    if (llvm::is_contained({getLhs(), getRhs(), getAddend()}, target))
+      return emitOpError() << "has a target that it also reads as an operand or as its addend";
+    if (getSymmetric())
+      return emitOpError() << "is `symmetric`, and has a target";
+    if (!getResult().use_empty()) {
+      InFlightDiagnostic error = emitOpError()
+                                 << "has a target, so nothing may use the result, which has "
+                                    "partial sums";
+      error.attachNote((*getResult().user_begin())->getLoc()) << "it is used here";
+      return error;
+    }
   }
   return verifyCondition(*this, getCondition());
 }
@@ -488,8 +511,13 @@ LogicalResult CommitOp::verify() {
       return failure();
   // commit_c3
   if (Value skip = getSkip())
-    for (auto sweep : (*this)->getBlock()->getOps<SweepOp>())
-      if (!sweep.getWrites().empty() && sweep->isBeforeInBlock(skip.getDefiningOp()))
-        return emitOpError() << "has a condition of `skip` that comes after a sweep that writes";
+    for (Operation &operation : *(*this)->getBlock()) {
+      auto sweep = dyn_cast<SweepOp>(operation);
+      auto product = dyn_cast<MultiplyOp>(operation);
+      const bool writes = (sweep && !sweep.getWrites().empty()) || (product && product.getTarget());
+      if (writes && operation.isBeforeInBlock(skip.getDefiningOp()))
+        return emitOpError() << "has a condition of `skip` that comes after a "
+                             << (sweep ? "sweep" : "product") << " that writes";
+    }
   return success();
 }

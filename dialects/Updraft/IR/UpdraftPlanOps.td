@@ -236,7 +236,7 @@ def Updraft_CommitOp : Updraft_Op<"commit", [HasParent<"PlanOp">, AttrSizedOpera
     Constraints:
     - `commit_c1`: there is one scalar per `updraft.scalar`.
     - `commit_c2`: the operands are results of prologues that nothing else uses.
-    - `commit_c3`: no sweep writes before the prologue that has the condition of `skip`.
+    - `commit_c3`: no sweep or product writes before the prologue that has the condition of `skip`.
 
     ```mlir
     updraft.commit scalars(%mu1) skip(%bad)
@@ -334,6 +334,10 @@ def Updraft_SweepOp : Updraft_Op<"sweep", [
   let hasRegionVerifier = 1;
 }
 
+// The type of a matrix of a sum: that of the result.
+class Updraft_TermType<string matrix> : OptionalTypesMatchWith<
+    "`" # matrix # "` has the type of the result", "result", matrix, "$_self">;
+
 // The type of a factor of a sum: that of the result's elements.
 class Updraft_ScaleType<string scale> : OptionalTypesMatchWith<
     "elements of the result have the type of `" # scale # "`", "result", scale,
@@ -341,9 +345,10 @@ class Updraft_ScaleType<string scale> : OptionalTypesMatchWith<
 
 def Updraft_MultiplyOp : Updraft_Op<"multiply", [
     HasParent<"PlanOp">, AttrSizedOperandSegments, Updraft_OfWholeMatrices,
-    OptionalTypesMatchWith<"`addend` has the type of the result", "result", "addend", "$_self">,
-    Updraft_ScaleType<"scale">, Updraft_ScaleType<"addend_scale">]> {
-  let summary = "a product of two matrices in memory, or its sum with a third";
+    Updraft_TermType<"addend">, Updraft_TermType<"target">, Updraft_ScaleType<"scale">,
+    Updraft_ScaleType<"addend_scale">, Updraft_ScaleType<"sum_scale">,
+    Updraft_ScaleType<"target_scale">]> {
+  let summary = "a product of two matrices in memory, or its sum with others";
   let description = [{
     Computes all elements of `updraft.product`. An operand that is `transposed` is read with rows
     and columns exchanged. The result is a temporary, which is not in the memory of an operand.
@@ -351,7 +356,11 @@ def Updraft_MultiplyOp : Updraft_Op<"multiply", [
     With an addend, the result is `scale * product + addend_scale * addend`, where both products and
     the sum are rounded to the compute type. In a plan that is `fast`, it is
     `fma(addend_scale, addend, scale * product)`. A scale that is left out counts as 1.
-    `updraft-fuse-epilogues` makes such products.
+
+    With a target, the operation also writes a stream of the plan: with the sum that would be the
+    result otherwise, the target becomes `sum_scale * sum + target_scale * target`, rounded in the
+    same way. The result is then memory for the time of the operation, which nothing reads.
+    `updraft-fuse-epilogues` makes products with addends and targets.
 
     With `bf16` or `f16`, operands are rounded to this type where the target multiplies it, and the
     sums are in f32, in any order.
@@ -364,9 +373,12 @@ def Updraft_MultiplyOp : Updraft_Op<"multiply", [
     - `multiply_c3`: the result of a `symmetric` product is square.
     - `multiply_c4`: the condition is a result of a prologue.
     - `multiply_c5`: a `bf16` or `f16` product is in a plan that is `fast`, with the compute type f32.
-    - `multiply_c6`: the scales are results of prologues. A product without an addend has none.
+    - `multiply_c6`: the scales are results of prologues. A product has those of the addend only
+      with an addend, and those of the target only with a target.
     - `multiply_c7`: the addend of a `symmetric` product is a symmetric matrix: a symmetric product, or
       a temporary that a sweep computes of symmetric matrices and of values per batch.
+    - `multiply_c8`: the target is the stream of the parameter or of a state, and neither an operand
+      nor the addend. The product isn't `symmetric`, and nothing uses its result.
 
     ```mlir
     %gram = updraft.multiply symmetric %x, %x transposed
@@ -375,19 +387,24 @@ def Updraft_MultiplyOp : Updraft_Op<"multiply", [
         : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32> -> !updraft.stream<f32>
     %z = updraft.multiply %gram, %x scale(%k) addend(%x)
         : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32> -> !updraft.stream<f32>
+    %partial = updraft.multiply %gram, %z sum_scale(%k) target(%p) target_scale(%k)
+        : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32> -> !updraft.stream<f32>
     ```
   }];
   let arguments = (ins OptionalAttr<Updraft_OperandFormat>:$operand_format, UnitAttr:$symmetric,
                        Updraft_StreamType:$lhs, UnitAttr:$lhs_transposed, Updraft_StreamType:$rhs,
                        UnitAttr:$rhs_transposed, Optional<Updraft_Compute>:$scale,
                        Optional<Updraft_StreamType>:$addend,
-                       Optional<Updraft_Compute>:$addend_scale, Optional<I1>:$condition);
+                       Optional<Updraft_Compute>:$addend_scale,
+                       Optional<Updraft_Compute>:$sum_scale, Optional<Updraft_StreamType>:$target,
+                       Optional<Updraft_Compute>:$target_scale, Optional<I1>:$condition);
   let results = (outs Updraft_StreamType:$result);
   let assemblyFormat = [{
     (`when` `(` $condition^ `)`)? ($operand_format^)? (`symmetric` $symmetric^)?
     $lhs (`transposed` $lhs_transposed^)? `,` $rhs (`transposed` $rhs_transposed^)?
     (`scale` `(` $scale^ `)`)? (`addend` `(` $addend^ `)`)?
-    (`addend_scale` `(` $addend_scale^ `)`)? attr-dict
+    (`addend_scale` `(` $addend_scale^ `)`)? (`sum_scale` `(` $sum_scale^ `)`)?
+    (`target` `(` $target^ `)`)? (`target_scale` `(` $target_scale^ `)`)? attr-dict
     `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;

@@ -20,6 +20,9 @@ struct Epilogue {
   mlir::Value addend;
   mlir::OpFoldResult addendScale;
   mlir::Value sum; ///< in the sweep
+  /// Whether the sweep does nothing but store the sum to the addend, which may then be the target
+  /// of a product that already has an addend.
+  bool updates = false;
 };
 
 /// Returns a sum in the sweep that the product can compute with the same bits. If there is a sum

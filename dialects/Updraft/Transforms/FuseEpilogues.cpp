@@ -31,8 +31,12 @@ public:
   EpilogueMatcher(SweepOp sweep, std::string &reason) : sweep(sweep), reason(reason) {}
 
   std::optional<Epilogue> match() {
+    found.updates = changesOne();
     found.product = productOf();
     if (!found.product || !matchSum())
+      return std::nullopt;
+    found.updates &= isStored(found.sum) && !found.product.getSymmetric();
+    if (found.product.getAddend() && !found.updates)
       return std::nullopt;
     reason = problemOfAddend();
     if (!reason.empty())
@@ -41,12 +45,24 @@ public:
   }
 
 private:
-  /// Returns the last product without an addend that only the sweep reads.
+  /// Whether the sweep only writes one stream, and reads that one and another one.
+  bool changesOne() {
+    return sweep.getNumResults() == 0 && sweep.getWrites().size() == 1 &&
+           sweep.getReads().size() == 2 &&
+           llvm::is_contained(sweep.getReads(), sweep.getWrites().front());
+  }
+
+  /// Whether the first stored value is `value`.
+  bool isStored(Value value) {
+    return sweep.getBody().front().getTerminator()->getOperand(0) == value;
+  }
+
+  /// Returns the last product that only the sweep reads and that can have another matrix.
   MultiplyOp productOf() {
     MultiplyOp last;
     for (Value read : sweep.getReads()) {
       auto product = read.getDefiningOp<MultiplyOp>();
-      if (product && product->hasOneUse() && !product.getAddend() &&
+      if (product && product->hasOneUse() && (found.updates || !product.getAddend()) &&
           (!last || last->isBeforeInBlock(product)))
         last = product;
     }
@@ -149,11 +165,17 @@ private:
     };
     if (isLate(found.addend) || isLate(found.scale) || isLate(found.addendScale))
       return "it needs values that are computed after the product";
-    for (Operation *user : found.addend.getUsers())
-      if (auto other = dyn_cast<SweepOp>(user);
-          other && llvm::is_contained(other.getWrites(), found.addend) &&
-          found.product->isBeforeInBlock(other) && other->isBeforeInBlock(sweep))
+    for (Operation *user : found.addend.getUsers()) {
+      if (user == found.product && found.updates)
+        return "the product reads the matrix that it would update";
+      if (!found.product->isBeforeInBlock(user) || !user->isBeforeInBlock(sweep))
+        continue;
+      auto other = dyn_cast<SweepOp>(user);
+      if (other && llvm::is_contained(other.getWrites(), found.addend))
         return "a sweep between the product and it writes the other matrix";
+      if (found.updates)
+        return "an operation between the product and it reads the other matrix";
+    }
     return "";
   }
 
@@ -236,28 +258,44 @@ struct FuseEpiloguesPass : impl::FuseEpiloguesPassBase<FuseEpiloguesPass> {
   }
 
 private:
+  // A sweep can have several sums.
   void fuse(PlanOp plan) {
     PlanConstants constants(plan);
-    std::string reason;
-    for (auto sweep : llvm::make_early_inc_range(plan.getBody().getOps<SweepOp>())) {
-      std::optional<Epilogue> epilogue = epilogueOf(sweep, reason);
-      if (!epilogue)
-        continue;
-      const bool areKnown =
-          llvm::all_of(std::array{epilogue->scale, epilogue->addendScale}, [&](OpFoldResult scale) {
-            auto constant = dyn_cast_if_present<Attribute>(scale);
-            return !constant || constants.add(cast<FloatAttr>(constant), epilogue->product);
-          });
-      if (!areKnown)
-        continue;
-      epilogue = epilogueOf(sweep, reason); // new constants replace the results of the prologue
-      fuse(sweep, *epilogue, constants.valueOf(epilogue->scale),
-           constants.valueOf(epilogue->addendScale));
-    }
+    for (auto each : llvm::make_early_inc_range(plan.getBody().getOps<SweepOp>()))
+      for (SweepOp sweep = each; sweep && fuseOne(sweep, constants);) {
+      }
   }
 
-  void fuse(SweepOp sweep, Epilogue &epilogue, Value scale, Value addendScale) {
+  /// Makes a product compute a sum of the sweep. Sets `sweep` to what is left of it, or null.
+  /// Returns false if there is no such sum.
+  bool fuseOne(SweepOp &sweep, PlanConstants &constants) {
+    std::string reason;
+    std::optional<Epilogue> epilogue = epilogueOf(sweep, reason);
+    if (!epilogue)
+      return false;
+    const bool areKnown =
+        llvm::all_of(std::array{epilogue->scale, epilogue->addendScale}, [&](OpFoldResult scale) {
+          auto constant = dyn_cast_if_present<Attribute>(scale);
+          return !constant || constants.add(cast<FloatAttr>(constant), epilogue->product);
+        });
+    if (!areKnown)
+      return false;
+    epilogue = epilogueOf(sweep, reason); // new constants replace the results of the prologue
+    sweep = fuse(sweep, *epilogue, constants.valueOf(epilogue->scale),
+                 constants.valueOf(epilogue->addendScale));
+    return true;
+  }
+
+  /// Returns what is left of the sweep, or null.
+  SweepOp fuse(SweepOp sweep, Epilogue &epilogue, Value scale, Value addendScale) {
     MultiplyOp product = epilogue.product;
+    // The product keeps its addend, if it has one.
+    Value ofProduct = epilogue.updates ? product.getScale() : scale;
+    Value addend = epilogue.updates ? product.getAddend() : epilogue.addend;
+    Value ofAddend = epilogue.updates ? product.getAddendScale() : addendScale;
+    Value target = epilogue.updates ? epilogue.addend : Value();
+    Value ofSum = epilogue.updates ? scale : Value();
+    Value ofTarget = epilogue.updates ? addendScale : Value();
     // The sum has the places of all operations that it replaces.
     Operation *sum = epilogue.sum.getDefiningOp();
     Location place = fusedInto(sum->getLoc(), product.getLoc());
@@ -268,15 +306,20 @@ private:
     auto fused = MultiplyOp::create(
         builder, place, product.getType(), product.getOperandFormatAttr(), product.getSymmetric(),
         product.getLhs(), product.getLhsTransposed(), product.getRhs(), product.getRhsTransposed(),
-        scale, epilogue.addend, addendScale, product.getCondition());
-    takeSum(sweep, epilogue, fused);
+        ofProduct, addend, ofAddend, ofSum, target, ofTarget, product.getCondition());
+    SweepOp rest;
+    if (epilogue.updates)
+      sweep.erase();
+    else
+      rest = takeSum(sweep, epilogue, fused);
     product.erase();
     ++fusedSums;
+    return rest;
   }
 
   /// Makes the sweep read the sum in place of the product and the matrix. A result of the sweep
-  /// that is the sum becomes the product's. Erases the sweep if nothing is left of it.
-  void takeSum(SweepOp sweep, Epilogue &epilogue, MultiplyOp fused) {
+  /// that is the sum becomes the product's. Returns what is left of the sweep, or null.
+  SweepOp takeSum(SweepOp sweep, Epilogue &epilogue, MultiplyOp fused) {
     Block &body = sweep.getBody().front();
     const unsigned scalars = sweep.getScalars().size();
     BlockArgument element = elementOf(sweep, epilogue.product.getResult());
@@ -292,14 +335,14 @@ private:
         sweep.getScalarsMutable().erase(scalar);
         body.eraseArgument(scalar);
       }
-    dropResult(sweep, element, fused);
+    return withoutResult(sweep, element, fused);
   }
 
-  void dropResult(SweepOp sweep, Value element, Value sum) {
+  SweepOp withoutResult(SweepOp sweep, Value element, Value sum) {
     auto store = cast<StoreOp>(sweep.getBody().front().getTerminator());
     const auto made = llvm::find(store.getMade(), element);
     if (made == store.getMade().end())
-      return;
+      return sweep;
     const unsigned temporary = made - store.getMade().begin();
     const unsigned dropped = sweep.getReductions().size() + temporary;
     store.getMadeMutable().erase(temporary);
@@ -308,16 +351,18 @@ private:
       if (result.getResultNumber() != dropped)
         types.push_back(result.getType());
     sweep.getResult(dropped).replaceAllUsesWith(sum);
+    SweepOp rest;
     if (!types.empty() || !sweep.getWrites().empty()) {
       OpBuilder builder(sweep);
-      auto rest = SweepOp::create(builder, sweep.getLoc(), types, sweep.getOver(),
-                                  sweep.getScalars(), sweep.getReads(), sweep.getWrites(),
-                                  sweep.getReductions(), sweep.getCondition());
+      rest = SweepOp::create(builder, sweep.getLoc(), types, sweep.getOver(), sweep.getScalars(),
+                             sweep.getReads(), sweep.getWrites(), sweep.getReductions(),
+                             sweep.getCondition());
       rest.getBody().takeBody(sweep.getBody());
       for (unsigned result = 0; result < types.size(); ++result)
         sweep.getResult(result + (result >= dropped)).replaceAllUsesWith(rest.getResult(result));
     }
     sweep.erase();
+    return rest;
   }
 };
 

@@ -301,7 +301,8 @@ void Scheduler::createWholeMatrix(Operation &operation) {
                               product.getSymmetric(), streamOf(product.getLhs()),
                               isTransposed(product.getLhs()), streamOf(product.getRhs()),
                               isTransposed(product.getRhs()), /*scale=*/Value(),
-                              /*addend=*/Value(), /*addend_scale=*/Value(), condition);
+                              /*addend=*/Value(), /*addend_scale=*/Value(), /*sum_scale=*/Value(),
+                              /*target=*/Value(), /*target_scale=*/Value(), condition);
   } else {
     made = CallOp::create(builder, operation.getLoc(), type, cast<ApplyOp>(operation).getFunction(),
                           llvm::map_to_vector(operation.getOperands(), streamOf), condition);

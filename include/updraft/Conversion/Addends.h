@@ -1,11 +1,12 @@
-//===- Addends.h - How products add a third matrix ----------------------------------*- C++ -*-===//
+//===- Addends.h - How products add other matrices ----------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_CONVERSION_ADDENDS_H
 #define UPDRAFT_CONVERSION_ADDENDS_H
 
 namespace updraft {
 
-/// How products add a third matrix (upd_product_sum).
+/// How products add an addend, and then a target (upd_product_sum). The formulas are those of the
+/// addend.
 enum class Addends {
   None,
   Rounded, ///< scale * product + addend_scale * addend

@@ -155,16 +155,16 @@ func::FuncOp buildPackFunction(ProductCode &code, const Twine &name, unsigned wi
   return function;
 }
 
-/// Copies a part of a tile. Adds an addend to it if there are arguments for one.
+/// Copies a part of a tile. Adds a matrix to it if there are arguments for one.
 static void buildCopy(ProductCode &code, func::FuncOp function) {
   auto argument = [&](unsigned number) -> Value { return function.getArgument(number); };
   const bool adds = function.getNumArguments() > 6;
-  ProductCode::Sum sum;
+  ProductCode::Term term;
   SmallVector<Value> first{argument(0), argument(2)}, distances{argument(1), argument(3)};
   if (adds) {
-    sum = code.loadSum(argument(7));
+    term = code.loadTerm(argument(7));
     first.push_back(argument(6));
-    distances.push_back(sum.addendRow);
+    distances.push_back(term.row);
   }
   const unsigned lanes = code.tiles.lanes;
   Value columns = argument(5);
@@ -175,7 +175,7 @@ static void buildCopy(ProductCode &code, func::FuncOp function) {
     auto copy = [&](Value column, unsigned count, Value mask) {
       Value value = code.load(code.at(rows[0], column), count, mask);
       if (adds)
-        value = code.addTo(value, code.load(code.at(rows[2], column), count, mask), sum);
+        value = code.addTo(value, code.load(code.at(rows[2], column), count, mask), term);
       code.store(value, code.at(rows[1], column), mask);
     };
     code.loop(code.constant(0), whole, code.constant(lanes),
@@ -201,7 +201,7 @@ func::FuncOp buildAddFunction(ProductCode &code, StringRef name) {
       code.startFunction(name + "_add",
                          {code.pointer, code.i64, code.pointer, code.i64, code.i64, code.i64,
                           code.pointer, code.pointer},
-                         {"from", "from_row", "to", "to_row", "rows", "columns", "addend", "sum"});
+                         {"from", "from_row", "to", "to_row", "rows", "columns", "matrix", "term"});
   buildCopy(code, function);
   return function;
 }

@@ -136,31 +136,38 @@ Value ProductCode::shuffle(Value left, Value right, ArrayRef<int64_t> lanes) {
   return vector::ShuffleOp::create(builder, loc, left, right, lanes);
 }
 
-static_assert(offsetof(upd_product_sum, addend_row) == 14 * sizeof(int64_t) &&
-              offsetof(upd_product_sum, scale) == 15 * sizeof(int64_t) &&
-              offsetof(upd_product_sum, addend_scale) == 16 * sizeof(int64_t));
+static_assert(offsetof(upd_product_sum, addend_row) - offsetof(upd_product_sum, addend) == 8 &&
+              offsetof(upd_product_sum, scale) - offsetof(upd_product_sum, addend) == 16 &&
+              offsetof(upd_product_sum, addend_scale) - offsetof(upd_product_sum, addend) == 24 &&
+              offsetof(upd_product_sum, target_row) - offsetof(upd_product_sum, target) == 8 &&
+              offsetof(upd_product_sum, sum_scale) - offsetof(upd_product_sum, target) == 16 &&
+              offsetof(upd_product_sum, target_scale) - offsetof(upd_product_sum, target) == 24);
 
-ProductCode::Sum ProductCode::loadSum(Value product) {
-  auto member = [&](int32_t index, Type type) {
-    return loadElements(builder, loc, type, elementPointer(builder, loc, i64, product, index));
-  };
-  Value row = member(14, i64);
-  return {row, load(member(15, pointer), 1), load(member(16, pointer), 1)};
+Value ProductCode::termOf(Value sum, size_t member) {
+  return elementPointer(builder, loc, i64, sum, static_cast<int32_t>(member / sizeof(int64_t)));
 }
 
-Value ProductCode::addTo(Value product, Value addend, const Sum &sum) {
-  auto times = [&](Value scale, Value value) -> Value {
-    return arith::MulFOp::create(builder, loc, scale, value);
+ProductCode::Term ProductCode::loadTerm(Value members) {
+  auto member = [&](int32_t index, Type type) {
+    return loadElements(builder, loc, type, elementPointer(builder, loc, i64, members, index));
+  };
+  Value row = member(1, i64);
+  return {row, load(member(2, pointer), 1), load(member(3, pointer), 1)};
+}
+
+Value ProductCode::addTo(Value value, Value element, const Term &term) {
+  auto times = [&](Value scale, Value factor) -> Value {
+    return arith::MulFOp::create(builder, loc, scale, factor);
   };
   auto spread = [&](Value scale) -> Value {
-    if (!isa<VectorType>(product.getType()))
+    if (!isa<VectorType>(value.getType()))
       return scale;
-    return vector::BroadcastOp::create(builder, loc, product.getType(), scale);
+    return vector::BroadcastOp::create(builder, loc, value.getType(), scale);
   };
-  Value scaled = times(spread(sum.scale), product), addendScale = spread(sum.addendScale);
+  Value scaled = times(spread(term.valueScale), value), scale = spread(term.scale);
   if (addends == Addends::Fused)
-    return math::FmaOp::create(builder, loc, addendScale, addend, scaled);
-  return arith::AddFOp::create(builder, loc, scaled, times(addendScale, addend));
+    return math::FmaOp::create(builder, loc, scale, element, scaled);
+  return arith::AddFOp::create(builder, loc, scaled, times(scale, element));
 }
 
 SmallVector<std::pair<int64_t, unsigned>> ProductCode::parts(unsigned count) const {

@@ -60,13 +60,18 @@ public:
   mlir::Value firstLanes(mlir::Value count);
   mlir::Value shuffle(mlir::Value left, mlir::Value right, llvm::ArrayRef<int64_t> lanes);
 
-  /// The members of a upd_product_sum after the addend. Scales are elements.
-  struct Sum {
-    mlir::Value addendRow, scale, addendScale;
+  /// A matrix of a upd_product_sum, and what it and the value before it are multiplied by. Scales
+  /// are elements.
+  struct Term {
+    mlir::Value row, valueScale, scale;
   };
-  Sum loadSum(mlir::Value product);
-  /// Adds a vector or an element of the addend to one of the product.
-  mlir::Value addTo(mlir::Value product, mlir::Value addend, const Sum &sum);
+  /// Returns the address of the members of a term, of which the first is at `member` in a
+  /// upd_product_sum.
+  mlir::Value termOf(mlir::Value sum, size_t member);
+  /// Loads a term whose matrix isn't null.
+  Term loadTerm(mlir::Value members);
+  /// Adds a vector or an element of the term's matrix to a value.
+  mlir::Value addTo(mlir::Value value, mlir::Value element, const Term &term);
 
   /// Returns the parts, with powers of two lanes, of `count` elements that are accessed as vectors:
   /// the first element and the number of each.
@@ -83,8 +88,9 @@ public:
 
 /// NAME_tileN(lhs, rhs, depth, result, result_row, continues), with N the number of `rows`:
 /// computes the first rows of a tile from a panel of each operand. Starts from the partial result
-/// in memory if `continues`, else from 0. With addends there are two more arguments: `addend` is
-/// the address of the tile's part of the addend, or null, and `sum` the upd_product_sum.
+/// in memory if `continues`, else from 0. With addends there are three more arguments: `addend` and
+/// `target` are the addresses of the tile's parts of these matrices, or null, and `sum` the
+/// upd_product_sum.
 mlir::func::FuncOp buildTileFunction(ProductCode &code, llvm::StringRef name, unsigned rows);
 
 /// NAME_transpose(from, from_row, to, to_row, rows, blocks): transposes `blocks` square blocks next
@@ -102,7 +108,8 @@ mlir::func::FuncOp buildPackFunction(ProductCode &code, const llvm::Twine &name,
 
 /// NAME_copy(from, from_row, to, to_row, rows, columns): copies a part of a tile.
 mlir::func::FuncOp buildCopyFunction(ProductCode &code, llvm::StringRef name);
-/// NAME_add(from, from_row, to, to_row, rows, columns, addend, sum): the same, and adds the addend.
+/// NAME_add(from, from_row, to, to_row, rows, columns, matrix, term): the same, and adds the matrix
+/// of a term.
 mlir::func::FuncOp buildAddFunction(ProductCode &code, llvm::StringRef name);
 
 /// NAME_product itself, which calls the functions above.

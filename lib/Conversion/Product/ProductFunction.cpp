@@ -1,12 +1,15 @@
 //===- ProductFunction.cpp - The loops of a product around its tiles --------------------------===//
 // From the outside in: blocks of columns, blocks of the depth, which are in order for each element,
 // blocks of rows, and the tiles of a block. After all but the last block of the depth, the result
-// holds partial sums. The addend, if there is one, is added to the tiles of the last block.
+// holds partial sums. The tiles of the last block are added to the addend and to the target, if
+// there are any.
 
 #include "../KernelMemory.h"
 #include "ProductCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "updraft-c/kernel.h"
 
+#include <cstddef>
 #include <limits>
 
 using namespace mlir;
@@ -36,8 +39,11 @@ public:
         code.loop(firstRow(column, tiles.rows), rows, rowStep, [&](Value row) {
           Value rowCount = code.smaller(rowStep, code.subtract(rows, row));
           pack(parts.packLhs, lhs, lhsRow, row, lhsColumn, k, rowCount, depthCount, packedLhs);
-          tileLoops({row, rowCount, column, columnCount, depthCount, code.isLess(zero, k),
-                     addsIn(code.add(k, depthStep))});
+          Value isLast = code.isLess(depth, code.add(code.add(k, depthStep), code.constant(1)));
+          Block block{row, rowCount, column, columnCount, depthCount, code.isLess(zero, k)};
+          for (const Term &term : terms)
+            block.adds.push_back(code.both(term.exists, isLast));
+          tileLoops(block);
         });
       });
     });
@@ -48,8 +54,14 @@ private:
   /// A block of the result, and the block of the depth whose products are added.
   struct Block {
     Value row, rowCount, column, columnCount, depthCount;
-    Value continues; ///< whether that isn't the first block of the depth
-    Value adds;      ///< whether it is the last one, and there is an addend; null without addends
+    Value continues;                 ///< whether that isn't the first block of the depth
+    SmallVector<Value, 2> adds = {}; ///< whether it is the last one, and there is the term
+  };
+
+  /// A matrix that may be added to a tile: the addend, or the target.
+  struct Term {
+    Value members; ///< of the upd_product_sum
+    Value matrix, row, exists;
   };
 
   void loadFields(Value product) {
@@ -67,9 +79,14 @@ private:
     }
     if (code.addends != Addends::None) {
       sum = product;
-      addend = next(code.pointer);
-      addendRow = next(code.i64);
-      hasAddend = code.isAddress(addend);
+      for (size_t member : {offsetof(upd_product_sum, addend), offsetof(upd_product_sum, target)}) {
+        index = static_cast<int32_t>(member / sizeof(int64_t));
+        Term &term = terms.emplace_back();
+        term.members = code.termOf(sum, member);
+        term.matrix = next(code.pointer);
+        term.row = next(code.i64);
+        term.exists = code.isAddress(term.matrix);
+      }
     }
     packedLhs = code.at(scratch, tiles.lhsOffset());
     packedRhs = code.at(scratch, tiles.rhsOffset());
@@ -121,13 +138,6 @@ private:
     });
   }
 
-  /// Whether the block of the depth that ends before `end` adds the addend.
-  Value addsIn(Value end) {
-    if (!sum)
-      return {};
-    return code.both(hasAddend, code.isLess(depth, code.add(end, code.constant(1))));
-  }
-
   /// Computes the tile at `row` and `column` of the block, which are multiples of a tile's. Leaves
   /// out rows before `needed`.
   void tile(const Block &block, Value row, Value column, Value needed) {
@@ -138,9 +148,9 @@ private:
       return code.at(code.at(matrix, start), code.add(block.column, column));
     };
     SmallVector<Value> addresses{inMatrix(result, resultRow)}, distances{resultRow};
-    if (sum) {
-      addresses.push_back(inMatrix(addend, addendRow));
-      distances.push_back(addendRow);
+    for (const Term &term : terms) {
+      addresses.push_back(inMatrix(term.matrix, term.row));
+      distances.push_back(term.row);
     }
     Value tileRows = code.constant(tiles.rows), tileColumns = code.constant(tiles.columns);
     Value skipped = code.larger(code.subtract(needed, row), code.constant(0));
@@ -168,10 +178,10 @@ private:
   }
 
   /// Computes a lower tile, of which `rows` and `columns` are stored. The addresses are those of
-  /// the tile in the result and in the addend.
+  /// the tile in the result and in the matrices of the terms.
   void edgeTile(const Block &block, Value lhsPanel, Value rhsPanel, ValueRange addresses,
                 Value rows, Value columns) {
-    Value tileColumns = code.constant(tiles.columns), target = addresses[0];
+    Value tileColumns = code.constant(tiles.columns), ofResult = addresses[0];
     auto copy = [&](Value from, Value fromRow, Value to, Value toRow) {
       func::CallOp::create(code.builder, code.loc, parts.copy,
                            {from, fromRow, to, toRow, rows, columns});
@@ -181,39 +191,41 @@ private:
     code.branch(
         isWhole, [&] { compute(parts.edgeTile, block, lhsPanel, rhsPanel, addresses); },
         [&] {
-          code.branch(block.continues, [&] { copy(target, resultRow, scratch, tileColumns); });
-          computeInto(parts.edgeTile, block, lhsPanel, rhsPanel, scratch, tileColumns,
-                      sum ? code.null() : Value());
-          auto store = [&] { copy(scratch, tileColumns, target, resultRow); };
+          code.branch(block.continues, [&] { copy(ofResult, resultRow, scratch, tileColumns); });
+          SmallVector<Value, 2> none;
+          if (sum)
+            none.assign(terms.size(), code.null());
+          computeInto(parts.edgeTile, block, lhsPanel, rhsPanel, scratch, tileColumns, none);
+          auto store = [&] { copy(scratch, tileColumns, ofResult, resultRow); };
           if (!sum)
             return store();
-          code.branch(
-              block.adds,
-              [&] {
-                func::CallOp::create(
-                    code.builder, code.loc, parts.add,
-                    {scratch, tileColumns, target, resultRow, rows, columns, addresses[1], sum});
-              },
-              store);
+          auto addInto = [&](size_t term, Value to, Value toRow) {
+            func::CallOp::create(code.builder, code.loc, parts.add,
+                                 {scratch, tileColumns, to, toRow, rows, columns,
+                                  addresses[1 + term], terms[term].members});
+          };
+          code.branch(block.adds[0], [&] { addInto(0, scratch, tileColumns); });
+          code.branch(block.adds[1], [&] { addInto(1, addresses[2], terms[1].row); }, store);
         });
   }
 
   /// Computes a tile in place.
   void compute(func::FuncOp function, const Block &block, Value lhsPanel, Value rhsPanel,
                ValueRange addresses) {
-    Value added;
-    if (sum)
-      added =
-          arith::SelectOp::create(code.builder, code.loc, block.adds, addresses[1], code.null());
+    SmallVector<Value> added;
+    for (auto [adds, address] : llvm::zip_equal(block.adds, addresses.drop_front()))
+      added.push_back(arith::SelectOp::create(code.builder, code.loc, adds, address, code.null()));
     computeInto(function, block, lhsPanel, rhsPanel, addresses[0], resultRow, added);
   }
 
+  /// `added` has the addresses of the terms' matrices, or null.
   void computeInto(func::FuncOp function, const Block &block, Value lhsPanel, Value rhsPanel,
-                   Value target, Value targetRow, Value added) {
-    SmallVector<Value> arguments{lhsPanel, rhsPanel,  block.depthCount,
-                                 target,   targetRow, block.continues};
-    if (sum)
-      arguments.append({added, sum});
+                   Value to, Value toRow, ValueRange added) {
+    SmallVector<Value> arguments{lhsPanel, rhsPanel, block.depthCount, to, toRow, block.continues};
+    if (sum) {
+      llvm::append_range(arguments, added);
+      arguments.push_back(sum);
+    }
     func::CallOp::create(code.builder, code.loc, function, arguments);
   }
 
@@ -222,8 +234,9 @@ private:
   ProductParts parts;
   Value lhs, lhsRow, lhsColumn, rhs, rhsRow, rhsColumn, result, resultRow;
   Value rows, columns, depth, below;
-  Value sum, addend, addendRow, hasAddend; ///< null without addends
-  Value scratch, packedLhs, packedRhs;     ///< in the workspace
+  Value sum;                           ///< the upd_product_sum; null without addends
+  SmallVector<Term, 2> terms;          ///< the addend and the target; empty without addends
+  Value scratch, packedLhs, packedRhs; ///< in the workspace
 };
 
 } // namespace

@@ -9,6 +9,9 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "updraft-c/kernel.h"
+
+#include <cstddef>
 
 using namespace mlir;
 
@@ -51,10 +54,7 @@ public:
     if (code.addends == Addends::None)
       storeSums(sums, result, resultRow);
     else
-      code.branch(
-          code.isAddress(arguments[6]),
-          [&] { storeSums(sumsWith(sums, arguments[6], arguments[7]), result, resultRow); },
-          [&] { storeSums(sums, result, resultRow); });
+      storeWith(sums, result, resultRow, arguments.drop_front(6));
     func::ReturnOp::create(code.builder, code.loc);
   }
 
@@ -91,15 +91,37 @@ private:
     return branch.getResults();
   }
 
-  SmallVector<Value> sumsWith(ValueRange sums, Value addend, Value record) {
-    const ProductCode::Sum sum = code.loadSum(record);
+  // `more` are the addend, the target and the upd_product_sum.
+  void storeWith(ValueRange sums, Value result, Value resultRow, ValueRange more) {
+    OpBuilder::InsertionGuard guard(code.builder);
+    Value addend = more[0], target = more[1];
+    auto branch = scf::IfOp::create(code.builder, code.loc, sums.getTypes(), code.isAddress(addend),
+                                    /*withElseRegion=*/true);
+    code.builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(code.builder, code.loc, sums);
+    code.builder.setInsertionPointToStart(branch.thenBlock());
+    const ProductCode::Term added =
+        code.loadTerm(code.termOf(more[2], offsetof(upd_product_sum, addend)));
+    scf::YieldOp::create(code.builder, code.loc, sumsWith(sums, addend, added));
+    code.builder.setInsertionPointAfter(branch);
+    code.branch(
+        code.isAddress(target),
+        [&] {
+          const ProductCode::Term updated =
+              code.loadTerm(code.termOf(more[2], offsetof(upd_product_sum, target)));
+          storeSums(sumsWith(branch.getResults(), target, updated), target, updated.row);
+        },
+        [&] { storeSums(branch.getResults(), result, resultRow); });
+  }
+
+  SmallVector<Value> sumsWith(ValueRange sums, Value matrix, const ProductCode::Term &term) {
     SmallVector<Value> added;
     for (unsigned row = 0; row < rows; ++row) {
       for (unsigned vector = 0; vector < vectors; ++vector)
         added.push_back(code.addTo(sums[row * vectors + vector],
-                                   code.load(code.at(addend, vector * tiles.lanes), tiles.lanes),
-                                   sum));
-      addend = code.at(addend, sum.addendRow);
+                                   code.load(code.at(matrix, vector * tiles.lanes), tiles.lanes),
+                                   term));
+      matrix = code.at(matrix, term.row);
     }
     return added;
   }
@@ -217,8 +239,8 @@ func::FuncOp buildTileFunction(ProductCode &code, StringRef name, unsigned rows)
                           code.pointer, code.i64,     code.builder.getI1Type()};
   SmallVector<StringRef> names{"lhs", "rhs", "depth", "result", "result_row", "continues"};
   if (code.addends != Addends::None) {
-    types.append({code.pointer, code.pointer});
-    names.append({"addend", "sum"});
+    types.append({code.pointer, code.pointer, code.pointer});
+    names.append({"addend", "target", "sum"});
   }
   auto function = code.startFunction(name + "_tile" + Twine(rows), types, names);
   TileKernel(code, rows).build(function.getArguments());

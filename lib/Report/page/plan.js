@@ -10,7 +10,10 @@ const pixelsPerByte = 2.5;
 
 /** Returns the streams that a stage reads and writes. */
 function accessesOf(stage) {
-  if (stage.kind === "product") return { reads: [stage.left, stage.right, ...(stage.addends ?? [])], writes: stage.makes };
+  if (stage.kind === "product") {
+    const updated = stage.writes ?? [];
+    return { reads: [stage.left, stage.right, ...(stage.addends ?? []), ...updated], writes: updated.length > 0 ? updated : stage.makes };
+  }
   const reduced = (stage.reduces ?? [])
     .filter((one) => one.id)
     .map((one) => ({ id: one.id, text: one.text, bytes: 8, over: "reduced" }));
@@ -134,7 +137,7 @@ function describeStage(stage) {
     stage.kind === "sweep"
       ? `${stage.flops} flop, ${plural(stage.divisions, "division")}, ${plural(stage.roots, "root")}`
       : stage.kind === "product"
-        ? `${stage.flops} flop${stage.saved ? `; symmetry saves ${stage.saved}` : ""}${stage.sum ? `; adds ${stage.sum}` : ""}${stage.rounded ? `; ${stage.rounded} where the target multiplies it` : ""}`
+        ? `${stage.flops} flop${stage.saved ? `; symmetry saves ${stage.saved}` : ""}${stage.sum ? `; adds ${stage.sum}` : ""}${stage.update ? `; updates ${stage.update}` : ""}${stage.rounded ? `; ${stage.rounded} where the target multiplies it` : ""}`
         : stage.kind === "call"
           ? `${stage.function}${stage.onHost ? ", on the host" : ""}`
           : `${stage.flops} flop in f64`;
