@@ -61,8 +61,9 @@ void explainProduct(MultiplyOp product, unsigned index, llvm::raw_ostream &os) {
     os << llvm::formatv("  {0,-7} {1}\n", "adds", describeSum(product));
   if (product.getTarget())
     os << llvm::formatv("  {0,-7} {1}\n", "updates", describeUpdate(product));
-  os << llvm::formatv("  {0,-7} {1} x {2}  {3}\n", "makes", rows, columns,
-                      describe(product.getResult()));
+  os << llvm::formatv("  {0,-7} {1} x {2}  {3}{4}\n", "makes", rows, columns,
+                      describe(product.getResult()),
+                      product.getTarget() ? ", only while it multiplies" : "");
   os << llvm::formatv("  {0,-7} {1}{2} * {3} * {4} flop{5}\n", "does",
                       product.getSymmetric() ? "" : "2 * ", rows, columns, depth,
                       product.getSymmetric() ? " (half of a general product's: it is symmetric)"

@@ -118,6 +118,10 @@ double updraft::bytesPerElement(PlanOp plan) {
   for (auto sweep : plan.getBody().getOps<SweepOp>())
     bytes += bytesPerElement(sweep.getReads()) + bytesPerElement(sweep.getWrites()) +
              bytesPerElement(sweep.getTemporaries());
+  // A product reads its target and writes it.
+  for (auto product : plan.getBody().getOps<MultiplyOp>())
+    if (Value target = product.getTarget())
+      bytes += 2 * bytesPerElement(target);
   return bytes;
 }
 

@@ -19,6 +19,8 @@ PlanRun::PlanRun(std::shared_ptr<const Kernels> kernelsToUse, size_t planIndex)
   domains.emplace_back(SweepDomain::Key());
   for (const StreamInterface &stream : std::span(plan.streams).first(plan.firstTemporary))
     elementBytes += stream.over == Extent::Element ? static_cast<int64_t>(sizeOf(stream.dtype)) : 0;
+  for (uint32_t stream = 0; stream < streamCount; ++stream)
+    isFilledFirst.push_back(isNeededFirst(stream));
   hasSites = plan.usesRandom;
   ScalarReductions numbered = plan.scalarReductions();
   scalarReductions = std::move(numbered.ofSweeps);

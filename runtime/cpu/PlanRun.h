@@ -71,9 +71,9 @@ public:
 
   /// Evaluates the prologues before the first sweep.
   void start(const Step &step);
-  /// Fills new states over rows, columns and square matrices, and those that products read. Other
-  /// new states over elements are filled by the thread that runs over the elements.
-  void fillRowStates(const Step &step) const;
+  /// Fills new states over rows, columns and square matrices, and those that products or calls
+  /// access. Other new states over elements are filled by the thread that runs over the elements.
+  void fillStatesFirst(const Step &step) const;
   /// Runs stages to the end, or to a prologue before which a reduction over groups must be
   /// combined. Reports a tensor to the observer after its last sweep.
   void run(const Step &step);
@@ -141,6 +141,7 @@ private:
   bool isFilled(const Step &step, uint32_t group, size_t state) const {
     return step.fill == Fill::Everything || !step.initial.isZero(group, state);
   }
+  bool isNeededFirst(uint32_t stream) const;
   void fillElements(const Traversal &traversal, size_t position, int64_t begin, int64_t end) const;
   int64_t operationsOf(const ProductInterface &product, size_t position) const;
   int64_t operationsOf(const CallInterface &call, size_t position) const;
@@ -173,6 +174,7 @@ private:
   std::vector<std::vector<ScalarReduction>> scalarReductions; // of each sweep
   std::vector<uint32_t> groupReductions; // numbers of those over groups, among all
   std::vector<uint32_t> sweepConditions; // as StageInterface::condition
+  std::vector<bool> isFilledFirst;       // by stream: fillStatesFirst fills it
   std::vector<size_t> callsEnds;         // by stage: a call runs at once with those before this one
   const Lapack *lapack = nullptr;        // null if no call needs it
 

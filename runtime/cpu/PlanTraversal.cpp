@@ -141,7 +141,7 @@ void PlanRun::fillElements(const Traversal &traversal, size_t position, int64_t 
   const uint32_t group = prologueRows[list[position].row].group;
   for (size_t i = 0; i < streamCount; ++i) {
     const uint32_t state = plan.streams[i].state;
-    if (state == StreamInterface::none || plan.streams[i].over != Extent::Element ||
+    if (state == StreamInterface::none || isFilledFirst[i] ||
         !isFilled(traversal.step, group, state))
       continue;
     traversal.step.initial.fill(group, state, stream(position, i), begin, end);
@@ -153,26 +153,34 @@ void PlanRun::fillElements(const Traversal &traversal, size_t position, int64_t 
   }
 }
 
-void PlanRun::fillRowStates(const Step &step) const {
+void PlanRun::fillStatesFirst(const Step &step) const {
   if (step.fill == Fill::Nothing)
     return;
   for (size_t i = 0; i < streamCount; ++i) {
-    const auto [kind, dtype, over, state, scales] = plan.streams[i];
-    const bool isFactor =
-        std::any_of(plan.products.begin(), plan.products.end(),
-                    [&](const ProductInterface &product) {
-                      return product.lhs == i || product.rhs == i || product.addend == i ||
-                             product.target == i;
-                    }) ||
-        std::any_of(plan.calls.begin(), plan.calls.end(), [&](const CallInterface &call) {
-          return std::find(call.operands.begin(), call.operands.end(), i) != call.operands.end();
-        });
-    if (state == StreamInterface::none || (over == Extent::Element && !isFactor))
+    if (!isFilledFirst[i])
       continue;
+    const StreamInterface &stream = plan.streams[i];
     for (size_t position = 0; position < list.size(); ++position) {
       const uint32_t group = prologueRows[list[position].row].group;
-      if (isFirst(position) && !isSkipped(position) && isFilled(step, group, state))
-        step.initial.fill(group, state, stream(position, i), 0, shapes[position].count(over));
+      if (isFirst(position) && !isSkipped(position) && isFilled(step, group, stream.state))
+        step.initial.fill(group, stream.state, this->stream(position, i), 0,
+                          shapes[position].count(stream.over));
     }
   }
+}
+
+/// Whether the first sweep is too late to fill a state: the state isn't over elements, or products
+/// or calls access it, maybe before the sweep.
+bool PlanRun::isNeededFirst(uint32_t stream) const {
+  auto isIn = [&](const ProductInterface &product) {
+    return product.lhs == stream || product.rhs == stream || product.addend == stream ||
+           product.target == stream;
+  };
+  auto takes = [&](const CallInterface &call) {
+    return std::find(call.operands.begin(), call.operands.end(), stream) != call.operands.end();
+  };
+  return plan.streams[stream].state != StreamInterface::none &&
+         (plan.streams[stream].over != Extent::Element ||
+          std::any_of(plan.products.begin(), plan.products.end(), isIn) ||
+          std::any_of(plan.calls.begin(), plan.calls.end(), takes));
 }

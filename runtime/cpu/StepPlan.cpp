@@ -101,7 +101,7 @@ void StepPlan::run(const GroupHypers &hypers, const upd_pool &pool, bool fresh,
     fill = fresh ? PlanRun::Fill::NotZero : PlanRun::Fill::Everything;
   const PlanRun::Step step{hypers, initial, pool, fill, observer};
   for (PlanRun &run : planRuns)
-    run.fillRowStates(step);
+    run.fillStatesFirst(step);
   for (;;) {
     bool atEnd = true;
     for (PlanRun &run : planRuns) {

@@ -156,10 +156,10 @@ updraft.plan @ReadBetween compute f32 matrix {
 
 // -----
 
-// The product reads the parameter.
+// The product reads the parameter, so it only adds it.
 // CHECK-LABEL: updraft.plan @ReadByProduct
-// CHECK-NOT:     target
-// CHECK:         updraft.sweep scalars
+// CHECK:         %[[X:.*]] = updraft.multiply %{{.*}}, %param scale(%[[K:.*]]#1) addend(%param) addend_scale(%[[K]]#0) :
+// CHECK-NEXT:    updraft.sweep reads(%[[X]] : !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
 updraft.plan @ReadByProduct compute f32 matrix {
   %a = updraft.hyper "a" = 5.000000e-01
   %param = updraft.stream "param" : <f32>
@@ -240,6 +240,70 @@ updraft.plan @SymmetricProduct compute f32 matrix {
   ^bb0(%arg0: f32, %arg1: f32, %arg2: f32):
     %0 = arith.mulf %arg1, %arg0 : f32
     %1 = arith.addf %0, %arg2 : f32
+    updraft.store %1 : f32
+  }
+}
+
+// -----
+
+// A reduction after the product may skip the step.
+// CHECK-LABEL: updraft.plan @SkipsLate
+// CHECK-NOT:     target
+// CHECK:         updraft.commit skip
+// CHECK:         updraft.sweep reads
+updraft.plan @SkipsLate compute f32 matrix {
+  %param = updraft.stream "param" : <f32>
+  %grad = updraft.stream "grad" : <f32>
+  updraft.initial() { updraft.yield }
+  updraft.validate() messages [] { updraft.yield }
+  %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %x = updraft.multiply %gram, %grad addend(%grad) : <f32, rows_by_rows>, <f32> -> <f32>
+  %n = updraft.sweep reads(%grad : !updraft.stream<f32>) reduces [#updraft.reduction<max over tensor>] -> f64 {
+  ^bb0(%arg0: f32):
+    %0 = arith.extf %arg0 : f32 to f64
+    updraft.store reduce(%0)
+  }
+  %skip = updraft.prologue(%n) : (f64) -> i1 {
+  ^bb0(%arg0: f64):
+    %0 = arith.cmpf une, %arg0, %arg0 : f64
+    updraft.yield %0 : i1
+  }
+  updraft.commit skip(%skip)
+  updraft.sweep reads(%param, %x : !updraft.stream<f32>, !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
+  ^bb0(%arg0: f32, %arg1: f32):
+    %0 = arith.addf %arg0, %arg1 : f32
+    updraft.store %0 : f32
+  }
+}
+
+// -----
+
+// The second product writes the state that the sweep would add to the first one.
+// CHECK-LABEL: updraft.plan @WritesBetween
+// CHECK:         %[[P:.*]] = updraft.multiply %{{.*}}, %grad : <f32, rows_by_rows>, <f32> -> <f32>
+// CHECK-NEXT:    updraft.multiply %{{.*}}, %grad target(%m) :
+// CHECK-NEXT:    updraft.sweep reads(%param, %m, %[[P]] :
+updraft.plan @WritesBetween compute f32 matrix {
+  %param = updraft.stream "param" : <f32>
+  %grad = updraft.stream "grad" : <f32>
+  %m = updraft.stream "m" : <f32>
+  updraft.initial() {
+    %zero = arith.constant 0.0 : f64
+    updraft.yield %zero : f64
+  }
+  updraft.validate() messages [] { updraft.yield }
+  %gram = updraft.multiply symmetric %grad, %grad transposed : <f32>, <f32> -> <f32, rows_by_rows>
+  %p1 = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
+  %p2 = updraft.multiply %gram, %grad : <f32, rows_by_rows>, <f32> -> <f32>
+  updraft.sweep reads(%m, %p2 : !updraft.stream<f32>, !updraft.stream<f32>) writes(%m : !updraft.stream<f32>) {
+  ^bb0(%arg0: f32, %arg1: f32):
+    %0 = arith.addf %arg0, %arg1 : f32
+    updraft.store %0 : f32
+  }
+  updraft.sweep reads(%param, %m, %p1 : !updraft.stream<f32>, !updraft.stream<f32>, !updraft.stream<f32>) writes(%param : !updraft.stream<f32>) {
+  ^bb0(%arg0: f32, %arg1: f32, %arg2: f32):
+    %0 = arith.addf %arg1, %arg2 : f32
+    %1 = arith.mulf %0, %arg0 : f32
     updraft.store %1 : f32
   }
 }

@@ -154,6 +154,53 @@ TEST_P(Products, StepAsInterpretedOnOtherCPUs) {
   }
 }
 
+/// Steps a rule R with the hyperparameter `lr` and this body, in the first steps of new states.
+void stepAsInterpreted(const char *body) {
+  RuleCase ruleCase;
+  ruleCase.filename = "products.upd";
+  ruleCase.source = std::string("rule R(lr = 0.1) {") + body + "\n}\n";
+  GroupRun run;
+  ASSERT_NO_FATAL_FAILURE(
+      run.make(ruleCase, {{4, 3}, {5, 9}, {9, 5}, {0, 4}, {4, 0}, {2, 3, 3}, {7}}, 2));
+  for (int step = 1; step <= 3; ++step)
+    ASSERT_NO_FATAL_FAILURE(run.step(step));
+}
+
+// No sweep follows the product that changes `m`.
+TEST(ProductTargets, AreFilledOnce) {
+  stepAsInterpreted(R"(
+  state m = 0.5
+  update(param, grad) {
+    let a = if matrix then grad @ transpose(grad) else 0
+    let moved = 0.75 * m + (if matrix then a @ grad else grad)
+    next m = moved
+    next param = (1 - lr) * param + (if matrix then a @ moved else moved)
+  })");
+}
+
+TEST(ProductTargets, AreFilledBeforeLaterSweeps) {
+  stepAsInterpreted(R"(
+  state m = 0.5
+  update(param, grad) {
+    let a = if matrix then grad @ transpose(grad) else 0
+    let moved = 0.75 * m + (if matrix then a @ grad else grad)
+    next m = moved
+    let largest = max(abs(if matrix then a @ moved else moved))
+    next param = param - lr * moved / (largest + 1)
+  })");
+}
+
+// A later product decides whether the step is skipped.
+TEST(ProductTargets, KeepTheirValuesInSkippedSteps) {
+  stepAsInterpreted(R"(
+  update(param, grad) {
+    let a = if matrix then grad @ transpose(grad) else 0
+    let u = if matrix then a @ grad else grad
+    skip when (if matrix then max(abs(a @ a @ grad)) else 0) > 5
+    next param = (1 - lr) * param + u
+  })");
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, Products, testing::ValuesIn(cases),
                          [](const auto &info) { return std::string(info.param.name); });
 

@@ -511,13 +511,9 @@ LogicalResult CommitOp::verify() {
       return failure();
   // commit_c3
   if (Value skip = getSkip())
-    for (Operation &operation : *(*this)->getBlock()) {
-      auto sweep = dyn_cast<SweepOp>(operation);
-      auto product = dyn_cast<MultiplyOp>(operation);
-      const bool writes = (sweep && !sweep.getWrites().empty()) || (product && product.getTarget());
-      if (writes && operation.isBeforeInBlock(skip.getDefiningOp()))
+    for (Operation &operation : *(*this)->getBlock())
+      if (!writtenBy(&operation).empty() && operation.isBeforeInBlock(skip.getDefiningOp()))
         return emitOpError() << "has a condition of `skip` that comes after a "
-                             << (sweep ? "sweep" : "product") << " that writes";
-    }
+                             << (isa<SweepOp>(operation) ? "sweep" : "product") << " that writes";
   return success();
 }

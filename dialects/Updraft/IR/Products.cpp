@@ -64,6 +64,14 @@ bool updraft::isSymmetricStream(Value stream) {
   return true;
 }
 
+ValueRange updraft::writtenBy(Operation *operation) {
+  if (auto sweep = dyn_cast<SweepOp>(operation))
+    return sweep.getWrites();
+  if (auto product = dyn_cast<MultiplyOp>(operation))
+    return product.getTargetMutable().getAsOperandRange();
+  return {};
+}
+
 bool updraft::hasSymmetricResult(ProductOp product) {
   Value lhs = product.getLhs(), rhs = product.getRhs();
   auto isTransposeOf = [](Value value, Value other) {

@@ -1,9 +1,9 @@
-//===- Products.h - Symmetric matrices of rules and plans ---------------------------*- C++ -*-===//
+//===- Products.h - Matrices of rules and plans -------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_IR_PRODUCTS_H
 #define UPDRAFT_IR_PRODUCTS_H
 
-#include "mlir/IR/Value.h"
+#include "mlir/IR/Operation.h"
 
 namespace updraft {
 
@@ -16,6 +16,9 @@ bool isSymmetric(mlir::Value value);
 /// The same for a stream of a plan: a symmetric product, or a matrix that a sweep makes of such
 /// matrices and of values per batch.
 bool isSymmetricStream(mlir::Value stream);
+
+/// Returns the streams of a plan that the operation writes, a sweep or a product.
+mlir::ValueRange writtenBy(mlir::Operation *operation);
 
 /// Whether the elements c_ij and c_ji of a product are one, or the same chain of operations.
 bool hasSymmetricResult(ProductOp product);

@@ -36,7 +36,11 @@ public:
     if (!found.product || !matchSum())
       return std::nullopt;
     found.updates &= isStored(found.sum) && !found.product.getSymmetric();
-    if (found.product.getAddend() && !found.updates)
+    if (found.updates) {
+      reason = problemOfUpdate();
+      found.updates = reason.empty();
+    }
+    if (!found.updates && found.product.getAddend())
       return std::nullopt;
     reason = problemOfAddend();
     if (!reason.empty())
@@ -165,18 +169,29 @@ private:
     };
     if (isLate(found.addend) || isLate(found.scale) || isLate(found.addendScale))
       return "it needs values that are computed after the product";
+    for (Operation *user : found.addend.getUsers())
+      if (isBetween(user) && llvm::is_contained(writtenBy(user), found.addend))
+        return "an operation between the product and it writes the other matrix";
+    return "";
+  }
+
+  /// The product changes the matrix before the sweep would.
+  std::string problemOfUpdate() {
     for (Operation *user : found.addend.getUsers()) {
-      if (user == found.product && found.updates)
+      if (user == found.product)
         return "the product reads the matrix that it would update";
-      if (!found.product->isBeforeInBlock(user) || !user->isBeforeInBlock(sweep))
-        continue;
-      auto other = dyn_cast<SweepOp>(user);
-      if (other && llvm::is_contained(other.getWrites(), found.addend))
-        return "a sweep between the product and it writes the other matrix";
-      if (found.updates)
+      if (isBetween(user))
         return "an operation between the product and it reads the other matrix";
     }
+    for (auto commit : sweep->getBlock()->getOps<CommitOp>())
+      if (Value skip = commit.getSkip();
+          skip && !skip.getDefiningOp()->isBeforeInBlock(found.product))
+        return "the step may still be skipped after the product";
     return "";
+  }
+
+  bool isBetween(Operation *operation) {
+    return found.product->isBeforeInBlock(operation) && operation->isBeforeInBlock(sweep);
   }
 
   SweepOp sweep;
