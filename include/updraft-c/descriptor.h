@@ -237,8 +237,8 @@ enum { UPD_PROLOGUE_BY_TENSOR = 1 };
 /* How a product reads its operands; whether the elements above the diagonal of the result are those
  * below it; whether operands may be rounded to bf16 (updraft-c/kernel.h) or to f16, of which a
  * product has at most one flag; whether it adds a third matrix (upd_product_sum), which follows the
- * operands in `reads`; and whether it updates a matrix, the stream in `writes`. Only for products.
- */
+ * operands in `reads`; and whether it updates a matrix (upd_product_update), the stream in
+ * `writes`. Only for products. */
 enum {
   UPD_PRODUCT_LHS_TRANSPOSED = 2,
   UPD_PRODUCT_RHS_TRANSPOSED = 4,

@@ -143,27 +143,30 @@ typedef struct upd_product {
   void *workspace;
 } upd_product;
 
-/* A product, a third matrix, and a matrix to update. The sum is
- *   scale * product + addend_scale * addend
- * or the product if the addend is null. Without a target, the result is the sum. With one, the
- * target becomes
- *   sum_scale * sum + target_scale * target
- * and the result is unspecified; its memory has partial sums during the call. Each scale points to
- * one value of the compute type, aligned to it, and isn't null; those of a null matrix are unused.
- * Element (i, j) of the addend is at addend[i * addend_row + j], and so for the target. The addend
- * may overlap the operands, but neither the result nor the workspace. The target overlaps nothing
- * else. */
+/* A product and a third matrix: the result is scale * product + addend_scale * addend. Each scale
+ * points to one value of the compute type, aligned to it, and isn't null. Element (i, j) of the
+ * addend is at addend[i * addend_row + j]. The addend may overlap the operands, but neither the
+ * result nor the workspace. If it is null, the result is the product, and the other members are
+ * unused. */
 typedef struct upd_product_sum {
   upd_product product;
   const void *addend; /* element (0, 0) */
   int64_t addend_row;
   const void *scale;
   const void *addend_scale;
+} upd_product_sum;
+
+/* A sum, and a matrix to update: the target becomes sum_scale * sum + target_scale * target. The
+ * result is then unspecified; its memory has partial sums during the call. The scales are as those
+ * of the sum, and element (i, j) of the target is at target[i * target_row + j]. The target
+ * overlaps nothing else. If it is null, the result is the sum, and the other members are unused. */
+typedef struct upd_product_update {
+  upd_product_sum sum;
   void *target; /* element (0, 0) */
   int64_t target_row;
   const void *sum_scale;
   const void *target_scale;
-} upd_product_sum;
+} upd_product_update;
 
 /* Computes a product. Element (i, j) starts at +0, and for each k from 0 up becomes
  * fma(lhs(i, k), rhs(k, j), element), rounded once to the compute type. So its bits depend neither
@@ -172,11 +175,11 @@ typedef struct upd_product_sum {
  * fused multiply-adds, the function calls fma or fmaf of the C library. An object file that has
  * products under a name N has the functions N_product and N_mirror.
  *
- * If a product of the rule has the flag UPD_PRODUCT_SUM or UPD_PRODUCT_UPDATE
- * (updraft-c/descriptor.h), the argument is the `product` of a upd_product_sum. Both terms and
- * their sum are rounded to the compute type; if the rule's numerics are "fast", the sum is
- * fma(addend_scale, addend, scale * product), and the target fma(target_scale, target, sum_scale *
- * sum).
+ * If a product of the rule has the flag UPD_PRODUCT_SUM (updraft-c/descriptor.h), the argument is
+ * the `product` of a upd_product_sum; if one has UPD_PRODUCT_UPDATE, that of a upd_product_update.
+ * Both terms and their sum are rounded to the compute type. If the rule's numerics are "fast", the
+ * sum is fma(addend_scale, addend, scale * product), and the target becomes
+ * fma(target_scale, target, sum_scale * sum).
  *
  * N_bf16_product may round the elements of the operands to bf16 first, and then adds up the
  * products in f32 in any order, and in pairs. It does so on CPUs that multiply bf16; subnormal

@@ -75,7 +75,8 @@ void PlanRun::multiplyPart(const ProductInterface &product, size_t position, siz
     return static_cast<char *>(this->stream(position, stream)) +
            static_cast<size_t>(element) * bytes;
   };
-  upd_product_sum sum{};
+  upd_product_update update{};
+  upd_product_sum &sum = update.sum;
   upd_product &call = sum.product;
   call.lhs_row = product.lhsTransposed ? 1 : lhs.columns;
   call.lhs_column = product.lhsTransposed ? lhs.columns : 1;
@@ -90,9 +91,9 @@ void PlanRun::multiplyPart(const ProductInterface &product, size_t position, siz
   sum.addend_row = result.columns;
   sum.scale = scaleOf(position, product.scale);
   sum.addend_scale = scaleOf(position, product.addendScale);
-  sum.target_row = result.columns;
-  sum.sum_scale = scaleOf(position, product.sumScale);
-  sum.target_scale = scaleOf(position, product.targetScale);
+  update.target_row = result.columns;
+  update.sum_scale = scaleOf(position, product.sumScale);
+  update.target_scale = scaleOf(position, product.targetScale);
   for (int64_t batch = 0; batch < result.batches; ++batch) {
     call.lhs = at(product.lhs, batch * lhs.rows * lhs.columns + rowBegin * call.lhs_row);
     call.rhs = at(product.rhs, batch * rhs.rows * rhs.columns + columnBegin * call.rhs_column);
@@ -102,7 +103,7 @@ void PlanRun::multiplyPart(const ProductInterface &product, size_t position, siz
     if (product.addend)
       sum.addend = at(*product.addend, start);
     if (product.target)
-      sum.target = at(*product.target, start);
+      update.target = at(*product.target, start);
     (product.operandFormat == UPD_BF16 ? kernels->bf16Product : kernels->product)(&call);
     if (product.symmetric)
       kernels->mirror(at(product.result, first), result.columns, rowBegin, rowEnd);

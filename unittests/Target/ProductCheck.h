@@ -36,6 +36,7 @@ public:
   upd_product_function product = nullptr;
   bool roundsOperands = false; ///< to bf16; `Real` is float
   Addends addends = Addends::None;
+  bool hasTargets = false;
   std::mt19937 random{7};
 
   void fill(const Sizes &sizes, const std::function<Real()> &next) {
@@ -88,7 +89,8 @@ public:
     std::fill_n(workspace.get(), UPD_PRODUCT_WORKSPACE + guardBytes, pattern);
     const Operand<Real> added(addend, Layout::Rows, fence);
     const Real scale = this->scale, addendScale = this->addendScale;
-    upd_product_sum arguments{};
+    upd_product_update update{};
+    upd_product_sum &arguments = update.sum;
     arguments.product = {
         left.first, left.row, left.column, right.first, right.row, right.column,   result.begin(),
         row,        rows,     columns,     lhs.columns, below,     workspace.get()};
@@ -99,7 +101,7 @@ public:
       arguments.scale = &scale;
       arguments.addend_scale = &addendScale;
     }
-    const bool updates = addends != Addends::None && random() % 2 != 0;
+    const bool updates = hasTargets && random() % 2 != 0;
     const int64_t targetRow = columns + static_cast<int64_t>(random() % 3);
     FencedMemory<Real> updated(
         static_cast<size_t>(std::max<int64_t>(0, (rows - 1) * targetRow + columns)), fence);
@@ -108,10 +110,10 @@ public:
       for (int64_t j = 0; j < columns; ++j)
         updated[static_cast<size_t>(i * targetRow + j)] = target.at(i, j);
     if (updates) {
-      arguments.target = updated.begin();
-      arguments.target_row = targetRow;
-      arguments.sum_scale = &sumScale;
-      arguments.target_scale = &targetScale;
+      update.target = updated.begin();
+      update.target_row = targetRow;
+      update.sum_scale = &sumScale;
+      update.target_scale = &targetScale;
     }
     product(&arguments.product);
     auto withTerm = [&](Real value, Real valueScale, Real element, Real elementScale) {

@@ -387,7 +387,7 @@ def Updraft_MultiplyOp : Updraft_Op<"multiply", [
         : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32> -> !updraft.stream<f32>
     %z = updraft.multiply %gram, %x scale(%k) addend(%x)
         : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32> -> !updraft.stream<f32>
-    %partial = updraft.multiply %gram, %z sum_scale(%k) target(%p) target_scale(%k)
+    %partial = updraft.multiply %gram, %g sum_scale(%k) target(%x) target_scale(%k)
         : !updraft.stream<f32, rows_by_rows>, !updraft.stream<f32> -> !updraft.stream<f32>
     ```
   }];

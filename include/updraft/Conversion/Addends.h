@@ -5,8 +5,8 @@
 
 namespace updraft {
 
-/// How products add an addend, and then a target (upd_product_sum). The formulas are those of the
-/// addend.
+/// How products add an addend (upd_product_sum), and then a target (upd_product_update). The
+/// formulas are those of the addend.
 enum class Addends {
   None,
   Rounded, ///< scale * product + addend_scale * addend

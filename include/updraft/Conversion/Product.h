@@ -62,16 +62,17 @@ struct ProductTiles {
 
 /// Builds `NAME`_product and `NAME`_mirror at the insertion point, in a module, and private
 /// functions whose names begin with `NAME`_product. `compute` is f32 or f64. All operations have
-/// the location `loc`.
+/// the location `loc`. With `hasTargets`, which needs addends, products may update a target
+/// (upd_product_update).
 void buildProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
                            mlir::Type compute, const ProductTiles &tiles,
-                           Addends addends = Addends::None);
+                           Addends addends = Addends::None, bool hasTargets = false);
 
 /// Builds `NAME`_bf16_product after the functions of buildProductFunctions. `compute` is f32.
 /// Without an instruction, or if its vectors aren't those of `tiles`, it calls `NAME`_product.
 void buildBF16ProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
                                mlir::Type compute, const ProductTiles &tiles, DotInstruction dot,
-                               Addends addends = Addends::None);
+                               Addends addends = Addends::None, bool hasTargets = false);
 
 } // namespace updraft
 

@@ -17,10 +17,10 @@ using namespace mlir;
 namespace updraft {
 
 ProductCode::ProductCode(OpBuilder &builder, Location loc, Type compute, const ProductTiles &tiles,
-                         Addends addends, DotInstruction dot)
+                         Addends addends, bool hasTargets, DotInstruction dot)
     : builder(builder), loc(loc), compute(compute), i64(builder.getI64Type()),
       pointer(LLVM::LLVMPointerType::get(builder.getContext())), tiles(tiles), addends(addends),
-      dot(dot), hasPairs(dot != DotInstruction::None) {}
+      hasTargets(hasTargets), dot(dot), hasPairs(dot != DotInstruction::None) {}
 
 func::FuncOp ProductCode::startFunction(const Twine &name, TypeRange arguments,
                                         ArrayRef<StringRef> names, bool isPrivate) {
@@ -138,10 +138,11 @@ Value ProductCode::shuffle(Value left, Value right, ArrayRef<int64_t> lanes) {
 
 static_assert(offsetof(upd_product_sum, addend_row) - offsetof(upd_product_sum, addend) == 8 &&
               offsetof(upd_product_sum, scale) - offsetof(upd_product_sum, addend) == 16 &&
-              offsetof(upd_product_sum, addend_scale) - offsetof(upd_product_sum, addend) == 24 &&
-              offsetof(upd_product_sum, target_row) - offsetof(upd_product_sum, target) == 8 &&
-              offsetof(upd_product_sum, sum_scale) - offsetof(upd_product_sum, target) == 16 &&
-              offsetof(upd_product_sum, target_scale) - offsetof(upd_product_sum, target) == 24);
+              offsetof(upd_product_sum, addend_scale) - offsetof(upd_product_sum, addend) == 24);
+static_assert(
+    offsetof(upd_product_update, target_row) - offsetof(upd_product_update, target) == 8 &&
+    offsetof(upd_product_update, sum_scale) - offsetof(upd_product_update, target) == 16 &&
+    offsetof(upd_product_update, target_scale) - offsetof(upd_product_update, target) == 24);
 
 Value ProductCode::termOf(Value sum, size_t member) {
   return elementPointer(builder, loc, i64, sum, static_cast<int32_t>(member / sizeof(int64_t)));
@@ -208,9 +209,9 @@ static void buildProduct(ProductCode &code, const std::string &name, func::FuncO
 }
 
 void buildProductFunctions(OpBuilder &builder, Location loc, StringRef name, Type compute,
-                           const ProductTiles &tiles, Addends addends) {
+                           const ProductTiles &tiles, Addends addends, bool hasTargets) {
   OpBuilder::InsertionGuard guard(builder);
-  ProductCode code(builder, loc, compute, tiles, addends);
+  ProductCode code(builder, loc, compute, tiles, addends, hasTargets);
   const std::string product = (name + "_product").str();
   func::FuncOp transpose = build(code, [&] { return buildTransposeFunction(code, product); });
   func::FuncOp copy = build(code, [&] { return buildCopyFunction(code, product); });
@@ -222,11 +223,12 @@ void buildProductFunctions(OpBuilder &builder, Location loc, StringRef name, Typ
 }
 
 void buildBF16ProductFunctions(OpBuilder &builder, Location loc, StringRef name, Type compute,
-                               const ProductTiles &tiles, DotInstruction dot, Addends addends) {
+                               const ProductTiles &tiles, DotInstruction dot, Addends addends,
+                               bool hasTargets) {
   OpBuilder::InsertionGuard guard(builder);
   if (vectorBitsOf(dot) != tiles.lanes * compute.getIntOrFloatBitWidth())
     dot = DotInstruction::None;
-  ProductCode code(builder, loc, compute, tiles, addends, dot);
+  ProductCode code(builder, loc, compute, tiles, addends, hasTargets, dot);
   auto module = cast<ModuleOp>(builder.getBlock()->getParentOp());
   auto made = [&](const char *suffix) {
     return module.lookupSymbol<func::FuncOp>((name + "_product" + suffix).str());

@@ -18,7 +18,7 @@ public:
   using Body = llvm::function_ref<void()>;
 
   ProductCode(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type compute,
-              const ProductTiles &tiles, Addends addends,
+              const ProductTiles &tiles, Addends addends, bool hasTargets,
               DotInstruction dot = DotInstruction::None);
 
   /// Creates a function without results and moves to its start. A private function is local to the
@@ -60,13 +60,13 @@ public:
   mlir::Value firstLanes(mlir::Value count);
   mlir::Value shuffle(mlir::Value left, mlir::Value right, llvm::ArrayRef<int64_t> lanes);
 
-  /// A matrix of a upd_product_sum, and what it and the value before it are multiplied by. Scales
-  /// are elements.
+  /// The addend or the target, and what it and the value before it are multiplied by. Scales are
+  /// elements.
   struct Term {
     mlir::Value row, valueScale, scale;
   };
   /// Returns the address of the members of a term, of which the first is at `member` in a
-  /// upd_product_sum.
+  /// upd_product_update.
   mlir::Value termOf(mlir::Value sum, size_t member);
   /// Loads a term whose matrix isn't null.
   Term loadTerm(mlir::Value members);
@@ -82,15 +82,16 @@ public:
   mlir::Type compute, i64, pointer;
   const ProductTiles &tiles;
   const Addends addends;
+  const bool hasTargets; ///< only with addends
   const DotInstruction dot;
   const bool hasPairs; ///< in panels
 };
 
 /// NAME_tileN(lhs, rhs, depth, result, result_row, continues), with N the number of `rows`:
 /// computes the first rows of a tile from a panel of each operand. Starts from the partial result
-/// in memory if `continues`, else from 0. With addends there are three more arguments: `addend` and
-/// `target` are the addresses of the tile's parts of these matrices, or null, and `sum` the
-/// upd_product_sum.
+/// in memory if `continues`, else from 0. With addends there are more arguments: `addend`, and with
+/// targets `target`, are the addresses of the tile's parts of these matrices, or null, and `sum` is
+/// the upd_product_sum.
 mlir::func::FuncOp buildTileFunction(ProductCode &code, llvm::StringRef name, unsigned rows);
 
 /// NAME_transpose(from, from_row, to, to_row, rows, blocks): transposes `blocks` square blocks next

@@ -60,7 +60,7 @@ private:
 
   /// A matrix that may be added to a tile: the addend, or the target.
   struct Term {
-    Value members; ///< of the upd_product_sum
+    Value members; ///< of the upd_product_update
     Value matrix, row, exists;
   };
 
@@ -79,7 +79,10 @@ private:
     }
     if (code.addends != Addends::None) {
       sum = product;
-      for (size_t member : {offsetof(upd_product_sum, addend), offsetof(upd_product_sum, target)}) {
+      SmallVector<size_t, 2> members{offsetof(upd_product_sum, addend)};
+      if (code.hasTargets)
+        members.push_back(offsetof(upd_product_update, target));
+      for (size_t member : members) {
         index = static_cast<int32_t>(member / sizeof(int64_t));
         Term &term = terms.emplace_back();
         term.members = code.termOf(sum, member);
@@ -204,6 +207,8 @@ private:
                                  {scratch, tileColumns, to, toRow, rows, columns,
                                   addresses[1 + term], terms[term].members});
           };
+          if (!code.hasTargets)
+            return code.branch(block.adds[0], [&] { addInto(0, ofResult, resultRow); }, store);
           code.branch(block.adds[0], [&] { addInto(0, scratch, tileColumns); });
           code.branch(block.adds[1], [&] { addInto(1, addresses[2], terms[1].row); }, store);
         });
@@ -235,7 +240,7 @@ private:
   Value lhs, lhsRow, lhsColumn, rhs, rhsRow, rhsColumn, result, resultRow;
   Value rows, columns, depth, below;
   Value sum;                           ///< the upd_product_sum; null without addends
-  SmallVector<Term, 2> terms;          ///< the addend and the target; empty without addends
+  SmallVector<Term, 2> terms;          ///< the addend and the target, if products have them
   Value scratch, packedLhs, packedRhs; ///< in the workspace
 };
 

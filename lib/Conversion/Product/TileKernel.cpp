@@ -91,27 +91,31 @@ private:
     return branch.getResults();
   }
 
-  // `more` are the addend, the target and the upd_product_sum.
+  // `more` are the addend, the target if there may be one, and the upd_product_sum.
   void storeWith(ValueRange sums, Value result, Value resultRow, ValueRange more) {
     OpBuilder::InsertionGuard guard(code.builder);
-    Value addend = more[0], target = more[1];
+    Value addend = more.front(), record = more.back();
     auto branch = scf::IfOp::create(code.builder, code.loc, sums.getTypes(), code.isAddress(addend),
                                     /*withElseRegion=*/true);
     code.builder.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(code.builder, code.loc, sums);
     code.builder.setInsertionPointToStart(branch.thenBlock());
     const ProductCode::Term added =
-        code.loadTerm(code.termOf(more[2], offsetof(upd_product_sum, addend)));
+        code.loadTerm(code.termOf(record, offsetof(upd_product_sum, addend)));
     scf::YieldOp::create(code.builder, code.loc, sumsWith(sums, addend, added));
     code.builder.setInsertionPointAfter(branch);
+    auto store = [&] { storeSums(branch.getResults(), result, resultRow); };
+    if (!code.hasTargets)
+      return store();
+    Value target = more[1];
     code.branch(
         code.isAddress(target),
         [&] {
           const ProductCode::Term updated =
-              code.loadTerm(code.termOf(more[2], offsetof(upd_product_sum, target)));
+              code.loadTerm(code.termOf(record, offsetof(upd_product_update, target)));
           storeSums(sumsWith(branch.getResults(), target, updated), target, updated.row);
         },
-        [&] { storeSums(branch.getResults(), result, resultRow); });
+        store);
   }
 
   SmallVector<Value> sumsWith(ValueRange sums, Value matrix, const ProductCode::Term &term) {
@@ -239,8 +243,11 @@ func::FuncOp buildTileFunction(ProductCode &code, StringRef name, unsigned rows)
                           code.pointer, code.i64,     code.builder.getI1Type()};
   SmallVector<StringRef> names{"lhs", "rhs", "depth", "result", "result_row", "continues"};
   if (code.addends != Addends::None) {
-    types.append({code.pointer, code.pointer, code.pointer});
-    names.append({"addend", "target", "sum"});
+    types.append(code.hasTargets ? 3 : 2, code.pointer);
+    names.push_back("addend");
+    if (code.hasTargets)
+      names.push_back("target");
+    names.push_back("sum");
   }
   auto function = code.startFunction(name + "_tile" + Twine(rows), types, names);
   TileKernel(code, rows).build(function.getArguments());
