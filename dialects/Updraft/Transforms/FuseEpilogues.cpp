@@ -273,16 +273,17 @@ struct FuseEpiloguesPass : impl::FuseEpiloguesPassBase<FuseEpiloguesPass> {
   }
 
 private:
-  // A sweep can have several sums.
   void fuse(PlanOp plan) {
     PlanConstants constants(plan);
-    for (auto each : llvm::make_early_inc_range(plan.getBody().getOps<SweepOp>()))
-      for (SweepOp sweep = each; sweep && fuseOne(sweep, constants);) {
-      }
+    for (auto each : llvm::make_early_inc_range(plan.getBody().getOps<SweepOp>())) {
+      SweepOp sweep = each;
+      while (sweep && fuseOne(sweep, constants))
+        ; // a sweep can have several sums
+    }
   }
 
-  /// Makes a product compute a sum of the sweep. Sets `sweep` to what is left of it, or null.
-  /// Returns false if there is no such sum.
+  /// Makes a product compute a sum of the sweep, and sets `sweep` to what is left of it, or null.
+  /// Returns whether a product computes one.
   bool fuseOne(SweepOp &sweep, PlanConstants &constants) {
     std::string reason;
     std::optional<Epilogue> epilogue = epilogueOf(sweep, reason);
@@ -304,13 +305,6 @@ private:
   /// Returns what is left of the sweep, or null.
   SweepOp fuse(SweepOp sweep, Epilogue &epilogue, Value scale, Value addendScale) {
     MultiplyOp product = epilogue.product;
-    // The product keeps its addend, if it has one.
-    Value ofProduct = epilogue.updates ? product.getScale() : scale;
-    Value addend = epilogue.updates ? product.getAddend() : epilogue.addend;
-    Value ofAddend = epilogue.updates ? product.getAddendScale() : addendScale;
-    Value target = epilogue.updates ? epilogue.addend : Value();
-    Value ofSum = epilogue.updates ? scale : Value();
-    Value ofTarget = epilogue.updates ? addendScale : Value();
     // The sum has the places of all operations that it replaces.
     Operation *sum = epilogue.sum.getDefiningOp();
     Location place = fusedInto(sum->getLoc(), product.getLoc());
@@ -318,10 +312,16 @@ private:
       if (auto scaled = term.getDefiningOp<arith::MulFOp>())
         place = fusedInto(place, scaled.getLoc());
     OpBuilder builder(product);
-    auto fused = MultiplyOp::create(
-        builder, place, product.getType(), product.getOperandFormatAttr(), product.getSymmetric(),
-        product.getLhs(), product.getLhsTransposed(), product.getRhs(), product.getRhsTransposed(),
-        ofProduct, addend, ofAddend, ofSum, target, ofTarget, product.getCondition());
+    auto fused = cast<MultiplyOp>(builder.clone(*product));
+    fused->setLoc(place);
+    auto set = [](MutableOperandRange operand, Value value) {
+      if (value)
+        operand.assign(value);
+    };
+    set(epilogue.updates ? fused.getSumScaleMutable() : fused.getScaleMutable(), scale);
+    set(epilogue.updates ? fused.getTargetMutable() : fused.getAddendMutable(), epilogue.addend);
+    set(epilogue.updates ? fused.getTargetScaleMutable() : fused.getAddendScaleMutable(),
+        addendScale);
     SweepOp rest;
     if (epilogue.updates)
       sweep.erase();
@@ -353,6 +353,7 @@ private:
     return withoutResult(sweep, element, fused);
   }
 
+  /// Returns the sweep without the result that `element` is, which `sum` replaces.
   SweepOp withoutResult(SweepOp sweep, Value element, Value sum) {
     auto store = cast<StoreOp>(sweep.getBody().front().getTerminator());
     const auto made = llvm::find(store.getMade(), element);
