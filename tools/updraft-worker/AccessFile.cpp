@@ -2,6 +2,7 @@
 
 #include "AccessFile.h"
 
+#include "InputFile.h"
 #include "Log.h"
 #include "runtime/server/Refusal.h"
 
@@ -9,9 +10,6 @@
 #include <grpcpp/security/auth_context.h>
 
 #include <algorithm>
-#include <fmt/format.h>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -23,11 +21,7 @@ using server::Reason;
 using server::Refusal;
 
 static std::vector<AccessEntry> read(const std::string &path) {
-  std::ifstream file(path);
-  if (!file)
-    throw std::runtime_error(fmt::format("cannot read the access file `{}`", path));
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  return parseAccess(text, path);
+  return parseAccess(readInput(path), path);
 }
 
 AccessFile::AccessFile(std::string given)

@@ -2,13 +2,12 @@
 
 #include "Credentials.h"
 
+#include "InputFile.h"
+
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
 
 #include <cstdlib>
-#include <fmt/format.h>
-#include <fstream>
-#include <stdexcept>
 
 using namespace updraft;
 using namespace updraft::worker;
@@ -19,8 +18,8 @@ static constexpr unsigned refreshSeconds = 5;
 
 void worker::checkFiles(const TLSFiles &files) {
   for (const std::string &file : {files.certificate, files.key, files.clientCA, files.peerCA})
-    if (!file.empty() && !std::ifstream(file))
-      throw std::runtime_error(fmt::format("cannot read `{}`", file));
+    if (!file.empty())
+      readInput(file);
 }
 
 void worker::requireTLS13() {

@@ -2,12 +2,25 @@
 
 #include "SignedPackage.h"
 
+#include "InputFile.h"
+#include "runtime/package/Signature.h"
 #include "runtime/server/Refusal.h"
 #include "updraft-c/package.h"
+
+#include <fmt/format.h>
+#include <stdexcept>
 
 using namespace updraft;
 using server::Reason;
 using server::Refusal;
+
+std::string worker::readPublicKey(const std::string &path) {
+  std::string text = readInput(path);
+  package::PublicKey key;
+  if (const runtime::Status status = package::readPublicKey(text, key); !status.ok())
+    throw std::runtime_error(fmt::format("the key `{}`: {}", path, status.message()));
+  return text;
+}
 
 std::string worker::checkPackage(const v1::Rule &rule, const std::string &publicKey) {
   if (!rule.name().empty() || !rule.settings().empty() || !rule.numerics().empty() ||

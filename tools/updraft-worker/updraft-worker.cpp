@@ -3,6 +3,7 @@
 #include "AccessFile.h"
 #include "CompileProcess.h"
 #include "Credentials.h"
+#include "InputFile.h"
 #include "Listening.h"
 #include "Log.h"
 #include "Metrics.h"
@@ -25,9 +26,7 @@
 #include <cstdio>
 #include <exception>
 #include <fmt/format.h>
-#include <fstream>
 #include <grpc/support/log.h>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
@@ -117,26 +116,25 @@ uint64_t randomNumber() {
   return uint64_t(random()) << 32 | random();
 }
 
-/// Empty for an empty path.
-std::string readFile(const std::string &path) {
-  std::ifstream file(path);
-  if (!path.empty() && !file)
-    throw std::runtime_error(fmt::format("cannot read `{}`", path));
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// The token in a file, without the space around it. Throws std::runtime_error for text that can't
-/// be one.
+/// The token in a file, without the space around it; empty without a path. Throws
+/// std::runtime_error for text that can't be one.
 std::string readToken(const std::string &path) {
-  std::string token = readFile(path);
+  if (path.empty())
+    return {};
+  std::string token = readInput(path);
   token.erase(0, token.find_first_not_of(" \t\r\n"));
   token.erase(token.find_last_not_of(" \t\r\n") + 1);
   const bool isValid =
       std::all_of(token.begin(), token.end(), [](char one) { return one > ' ' && one < 0x7f; });
-  if (!path.empty() && (token.empty() || !isValid))
+  if (token.empty() || !isValid)
     throw std::runtime_error(
         fmt::format("`{}` has no token: a line of visible ASCII characters", path));
   return token;
+}
+
+/// Empty without a key.
+std::string readPackageKey(const Options &options) {
+  return options.packageKey.empty() ? "" : readPublicKey(options.packageKey);
 }
 
 /// Throws std::runtime_error for options that don't fit each other, or files that can't be read.
@@ -156,7 +154,7 @@ void check(const Options &options) {
       throw std::runtime_error(
           fmt::format("cannot write the timeline `{}`: {}", options.timeline, *why));
   checkFiles(options.tls);
-  readFile(options.packageKey);
+  readPackageKey(options);
   if (options.packagesOnly && options.packageKey.empty())
     throw std::runtime_error(
         hasCompiler() ? "--packages-only needs --package-key"
@@ -209,7 +207,7 @@ int run(const Options &options) {
   limits.clients = options.clients;
   limits.clients.bytes = static_cast<size_t>(options.clientMemory * gibibyte);
   limits.clients.lease = std::chrono::seconds(options.lease);
-  const std::string packageKey = readFile(options.packageKey);
+  const std::string packageKey = readPackageKey(options);
   const auto makePackage = [&](const v1::Rule &rule) {
     if (package::isPackage(rule.source()) && !packageKey.empty())
       return checkPackage(rule, packageKey);
