@@ -16,7 +16,7 @@ try:
     import grpc
 except ImportError as error:
     raise ImportError(
-        "updraft.distributed.grpc needs grpcio; install it with `pip install updraft[grpc]`"
+        "updraft.distributed.grpc needs grpcio; install it with `pip install grpcio`"
     ) from error
 
 from ...worker.v1 import worker_pb2_grpc as service
