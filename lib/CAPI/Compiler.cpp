@@ -222,15 +222,9 @@ upd_status upd_emit(const char *source, size_t length, const char *filename,
     std::optional<Stage> stage = parseStage(stageName);
     bool isExplained = llvm::StringRef(stageName) == "explain";
     if (!isExplained && (!stage || !isPrinted(*stage)))
-      return fail(
-          UPD_INVALID_ARGUMENT,
-          std::string("unknown stage `") + stageName + "`; the stages are `" +
-              llvm::join(llvm::map_range(printedStages,
-                                         [](Stage printed) {
-                                           return stageNames()[static_cast<size_t>(printed)];
-                                         }),
-                         "`, `") +
-              "`, `explain`");
+      return fail(UPD_INVALID_ARGUMENT,
+                  std::string("unknown stage `") + stageName + "`; the stages are `" +
+                      llvm::join(llvm::map_range(printedStages, nameOf), "`, `") + "`, `explain`");
     auto known = optionsOf(options);
     if (!known)
       return failWith(known.takeError());

@@ -322,10 +322,9 @@ void Compilation::addData(const char *suffix, llvm::Constant *value) {
 }
 
 llvm::Error Compilation::internalError(Stage stage, const std::string &reproducer) {
-  std::string message =
-      ("cannot lower the rule to the stage `" + stageNames()[static_cast<size_t>(stage)] +
-       "`; this is a defect of Updraft, please report it")
-          .str();
+  std::string message = ("cannot lower the rule to the stage `" + nameOf(stage) +
+                         "`; this is a defect of Updraft, please report it")
+                            .str();
   if (!reproducer.empty())
     message += " with the file `" + reproducer +
                "`, which shows it: updraft-opt --run-reproducer " + reproducer;

@@ -73,9 +73,7 @@ static llvm::ArrayRef<Stage> stagesOf(const GPUTarget &gpu) {
 
 llvm::Error updraft::checkStage(const CompileRequest &request, Stage stage,
                                 llvm::function_ref<bool(Stage)> isOffered) {
-  auto quoted = [](Stage named) {
-    return "`" + stageNames()[static_cast<size_t>(named)].str() + "`";
-  };
+  auto quoted = [](Stage named) { return "`" + nameOf(named).str() + "`"; };
   if (isOfGPU(stage) && !request.gpu)
     return makeError(UPD_INVALID_ARGUMENT,
                      "the stage " + quoted(stage) +

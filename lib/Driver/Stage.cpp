@@ -13,6 +13,8 @@ llvm::ArrayRef<llvm::StringRef> updraft::stageNames() {
   return names;
 }
 
+llvm::StringRef updraft::nameOf(Stage stage) { return stageNames()[static_cast<size_t>(stage)]; }
+
 std::optional<Stage> updraft::parseStage(llvm::StringRef name) {
   const auto *found = llvm::find(stageNames(), name);
   if (found == stageNames().end())

@@ -141,7 +141,7 @@ void addTexts(const Recording &recording, Object &report) {
     } else {
       shown = *passes[before].getAsObject()->getInteger("text");
     }
-    llvm::StringRef stage = stageNames()[static_cast<size_t>(text.stage)];
+    llvm::StringRef stage = nameOf(text.stage);
     Object pass{{"pass", text.pass},
                 {"stage", stage},
                 {"text", shown},

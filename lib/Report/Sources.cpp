@@ -241,7 +241,7 @@ Array Sources::links() const {
             if (!isFound)
               lost = text;
           }
-          missing[stageNames()[static_cast<size_t>(stage)]] =
+          missing[nameOf(stage)] =
               isFound ? reasonFor(key, lost) : reasonWithoutOperations(source, line);
         }
       Object object{{"source", number}, {"line", line}};

@@ -1,8 +1,8 @@
 //===- Safetensors.h - Files of named tensors ---------------------------------------*- C++ -*-===//
 // Reads and writes the safetensors format: 8 bytes with the length of the header (little-endian),
 // the header (JSON: for each tensor its dtype, shape and offsets, and text under `__metadata__`),
-// and then the elements of all tensors, row-major and without gaps. Optimizer states need only
-// these five types.
+// and then the elements of all tensors, row-major and without gaps. Supports the types of
+// parameters, states and step counts.
 
 #ifndef UPDRAFT_RUNTIME_BASE_SAFETENSORS_H
 #define UPDRAFT_RUNTIME_BASE_SAFETENSORS_H

@@ -5,9 +5,9 @@
 #include "runtime/base/DType.h"
 #include "runtime/base/PoolParts.h"
 #include "runtime/torch/InterpreterLock.h"
-#include "runtime/torch/IntraOpPool.h"
 #include "runtime/torch/SparseRows.h"
 #include "runtime/torch/TensorView.h"
+#include "updraft/torch/IntraOpPool.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
@@ -27,6 +27,7 @@
 using namespace updraft::torch_adapter;
 using updraft::runtime::forParts;
 using updraft::runtime::MemoryRange;
+using updraft::torch::intraOpPool;
 
 /// The minimum number of parameters per thread. Waking a thread takes as long as checking this
 /// many.

@@ -2,8 +2,9 @@
 
 #include "Stepper.h"
 
+#include "runtime/base/DType.h"
+
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <numeric>
 #include <random>
@@ -12,6 +13,8 @@
 
 using namespace updraft::bench;
 using namespace updraft::harness;
+using updraft::runtime::sizeOf;
+using updraft::runtime::storeRounded;
 
 /// Pages allocated directly from the system.
 struct Stepper::Memory {
@@ -27,33 +30,12 @@ struct Stepper::Memory {
   size_t bytes;
 };
 
-static int64_t sizeOf(upd_dtype dtype) { return dtype == UPD_F64 ? 8 : dtype == UPD_F32 ? 4 : 2; }
-
 /// Fills with a pattern of values near `scale`.
-static void fill(void *data, upd_dtype dtype, int64_t count, float scale) {
-  for (int64_t i = 0; i < count; ++i) {
-    float value = scale * (1.0f + 0.25f * static_cast<float>((i * 7919) % 101) / 101.0f);
-    uint32_t bits;
-    std::memcpy(&bits, &value, 4);
-    switch (dtype) {
-    case UPD_F32:
-      static_cast<float *>(data)[i] = value;
-      break;
-    case UPD_F64:
-      static_cast<double *>(data)[i] = value;
-      break;
-    case UPD_BF16:
-      static_cast<uint16_t *>(data)[i] = static_cast<uint16_t>(bits >> 16);
-      break;
-    case UPD_F16:
-      static_cast<_Float16 *>(data)[i] = static_cast<_Float16>(value);
-      break;
-    case UPD_Q8_LINEAR:
-    case UPD_Q8_COMPANDED:
-    case UPD_I8:
-      break; // only types of states, which the optimizer allocates
-    }
-  }
+static void fill(char *data, upd_dtype dtype, int64_t count, float scale) {
+  const size_t size = sizeOf(dtype);
+  for (int64_t i = 0; i < count; ++i)
+    storeRounded(dtype, scale * (1.0f + 0.25f * static_cast<float>((i * 7919) % 101) / 101.0f),
+                 data + static_cast<size_t>(i) * size);
 }
 
 Stepper::Stepper(const StepSetup &setup)
@@ -66,7 +48,7 @@ Stepper::Stepper(const StepSetup &setup)
                   std::vector<upd_tensor> &tensors) {
     const int64_t elements =
         std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
-    int64_t stride = (elements * sizeOf(dtype) + 63) / 64 * 64;
+    const int64_t stride = (elements * static_cast<int64_t>(sizeOf(dtype)) + 63) / 64 * 64;
     memory.push_back(std::make_unique<Memory>(stride * setup.tensors));
     auto *data = static_cast<char *>(memory.back()->data);
     for (int64_t i = 0; i < setup.tensors; ++i, data += stride) {

@@ -4,6 +4,7 @@
 
 #include "Inputs.h"
 #include "StreamView.h"
+#include "updraft/Target/CPUTarget.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -57,6 +58,22 @@ void GroupRun::stepInEveryType(RuleCase ruleCase, const Shapes &shapes, int step
       for (int step = 1; step <= steps; ++step)
         ASSERT_NO_FATAL_FAILURE(run.step(step));
     }
+}
+
+void GroupRun::stepOnOtherCPUs(RuleCase ruleCase, const Shapes &shapes) {
+  const CPUTarget &host = CPUTarget::host();
+  for (const char *target : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    llvm::Expected<CPUTarget> cpu = CPUTarget::named(target);
+    ASSERT_TRUE(bool(cpu));
+    if (llvm::StringRef(host.triple).take_front(3) != llvm::StringRef(cpu->triple).take_front(3) ||
+        cpu->vectorBits > host.vectorBits)
+      continue;
+    ruleCase.target = target;
+    SCOPED_TRACE(target);
+    GroupRun run;
+    ASSERT_NO_FATAL_FAILURE(run.make(ruleCase, shapes, 2));
+    ASSERT_NO_FATAL_FAILURE(run.step(1));
+  }
 }
 
 void GroupRun::makeParameters(const Shapes &shapes) {

@@ -55,6 +55,9 @@ public:
   /// Steps a rule with parameters and gradients of each usual type, on 1 and on 3 threads.
   static void stepInEveryType(RuleCase ruleCase, const Shapes &shapes, int steps);
 
+  /// Takes a step with the code of each other CPU that this one can run.
+  static void stepOnOtherCPUs(RuleCase ruleCase, const Shapes &shapes);
+
 private:
   struct Parameter {
     std::vector<int64_t> dimensions;

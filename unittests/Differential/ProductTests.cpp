@@ -4,8 +4,6 @@
 
 #include "GroupRun.h"
 
-#include "updraft/Target/CPUTarget.h"
-
 using namespace updraft;
 using namespace updraft::differential;
 
@@ -138,20 +136,7 @@ TEST_P(Products, StepAsInterpretedIfThreadsComeOrGo) {
 }
 
 TEST_P(Products, StepAsInterpretedOnOtherCPUs) {
-  for (const char *target : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
-    llvm::Expected<CPUTarget> cpu = CPUTarget::named(target);
-    ASSERT_TRUE(bool(cpu));
-    if (llvm::StringRef(CPUTarget::host().triple).take_front(3) !=
-            llvm::StringRef(cpu->triple).take_front(3) ||
-        cpu->vectorBits > CPUTarget::host().vectorBits)
-      continue;
-    RuleCase ruleCase = caseOf(GetParam());
-    ruleCase.target = target;
-    SCOPED_TRACE(target);
-    GroupRun run;
-    ASSERT_NO_FATAL_FAILURE(run.make(ruleCase, shapes, 2));
-    ASSERT_NO_FATAL_FAILURE(run.step(1));
-  }
+  GroupRun::stepOnOtherCPUs(caseOf(GetParam()), shapes);
 }
 
 /// Steps a rule R with the hyperparameter `lr` and this body, in the first steps of new states.

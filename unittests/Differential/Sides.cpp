@@ -63,7 +63,7 @@ static RuleRequest requestOf(const RuleCase &ruleCase) {
   return request;
 }
 
-/// The C API only compiles for this machine.
+/// Compiles for any target. The C API takes no other CPU, although this one may run its code.
 static llvm::Expected<RuleHandle> compileForTarget(const RuleCase &ruleCase) {
   CompileRequest request;
   if (llvm::Error error = request.setTarget(ruleCase.target))

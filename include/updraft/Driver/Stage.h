@@ -31,7 +31,6 @@ enum class Stage {
   SASS
 };
 
-inline bool isOfCPU(Stage stage) { return stage >= Stage::Header && stage <= Stage::Obj; }
 inline bool isOfGPU(Stage stage) { return stage >= Stage::Kernels; }
 
 /// Returns the file suffix of a binary stage, such as ".o"; empty for text.
@@ -39,6 +38,7 @@ llvm::StringRef binarySuffix(Stage stage);
 
 /// The names of the stages, indexed by Stage: "ast", "updraft", …
 llvm::ArrayRef<llvm::StringRef> stageNames();
+llvm::StringRef nameOf(Stage stage);
 
 std::optional<Stage> parseStage(llvm::StringRef name);
 
