@@ -36,17 +36,17 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
   /// Builds the functions of products if a plan has some. They are named after the rule.
   void buildProducts() {
     PlanOp named;
-    bool multiplies = false, hasBF16Products = false, hasTargets = false;
-    Addends addends = Addends::None;
+    bool multiplies = false, hasBF16Products = false;
+    ProductEpilogue epilogue;
     for (PlanOp plan : formsIn<PlanOp>(getOperation())) {
       if (hasRuleFunctions(plan))
         named = plan;
       multiplies |= plan.multiplies();
       for (auto product : plan.getBody().getOps<MultiplyOp>()) {
         hasBF16Products |= product.getOperandFormat() == OperandFormat::bf16;
-        hasTargets |= static_cast<bool>(product.getTarget());
+        epilogue.hasTargets |= static_cast<bool>(product.getTarget());
         if (product.getAddend() || product.getTarget())
-          addends = plan.getFast() ? Addends::Fused : Addends::Rounded;
+          epilogue.addends = plan.getFast() ? Addends::Fused : Addends::Rounded;
       }
     }
     if (!multiplies)
@@ -56,10 +56,10 @@ struct ConvertPlanToLoopsPass : impl::ConvertPlanToLoopsPassBase<ConvertPlanToLo
     ProductTarget target{vectorBits, vectorRegisters, interleaveBits, maskRemainder, dot};
     const auto tiles = ProductTiles::choose(named.getCompute(), target);
     buildProductFunctions(builder, unnamed(named.getLoc()), named.getSymName(), named.getCompute(),
-                          tiles, addends, hasTargets);
+                          tiles, epilogue);
     if (hasBF16Products)
       buildBF16ProductFunctions(builder, unnamed(named.getLoc()), named.getSymName(),
-                                named.getCompute(), tiles, dot, addends, hasTargets);
+                                named.getCompute(), tiles, dot, epilogue);
   }
 
   LogicalResult convert(PlanOp plan) {

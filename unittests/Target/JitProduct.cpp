@@ -47,8 +47,8 @@ static ProductTiles tilesOf(const ProductShape &shape, mlir::Type compute, bool 
   return tiles;
 }
 
-JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlocks, Addends addends,
-                       bool hasTargets) {
+JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlocks,
+                       ProductEpilogue epilogue) {
   mlir::DialectRegistry registry;
   registerTargetDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -60,10 +60,10 @@ JitProduct::JitProduct(const ProductShape &shape, bool isDouble, bool smallBlock
   if (isDouble)
     compute = builder.getF64Type();
   tiles = tilesOf(shape, compute, smallBlocks);
-  buildProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles, addends, hasTargets);
+  buildProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles, epilogue);
   if (!isDouble)
     buildBF16ProductFunctions(builder, builder.getUnknownLoc(), "R", compute, tiles,
-                              shape.loops.dot, addends, hasTargets);
+                              shape.loops.dot, epilogue);
 
   auto linked = JitModule::link(*module, shape.cpu);
   if (!linked) {

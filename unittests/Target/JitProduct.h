@@ -32,7 +32,7 @@ public:
   /// functions null. With `smallBlocks`, blocks have few tiles, and these are unrolled and cut
   /// differently.
   JitProduct(const ProductShape &shape, bool isDouble, bool smallBlocks = false,
-             Addends addends = Addends::None, bool hasTargets = false);
+             ProductEpilogue epilogue = {});
   ~JitProduct();
 
   upd_product_function product = nullptr;

@@ -7,7 +7,7 @@
 
 #include "ProductOperand.h"
 #include "updraft-c/kernel.h"
-#include "updraft/Conversion/Addends.h"
+#include "updraft/Conversion/ProductEpilogue.h"
 
 #include <algorithm>
 #include <bit>
@@ -35,8 +35,7 @@ template <typename Real> class ProductCheck {
 public:
   upd_product_function product = nullptr;
   bool roundsOperands = false; ///< to bf16; `Real` is float
-  Addends addends = Addends::None;
-  bool hasTargets = false;
+  ProductEpilogue epilogue;
   std::mt19937 random{7};
 
   void fill(const Sizes &sizes, const std::function<Real()> &next) {
@@ -94,14 +93,14 @@ public:
     arguments.product = {
         left.first, left.row, left.column, right.first, right.row, right.column,   result.begin(),
         row,        rows,     columns,     lhs.columns, below,     workspace.get()};
-    const bool adds = addends != Addends::None && random() % 8 != 0;
+    const bool adds = epilogue.addends != Addends::None && random() % 8 != 0;
     if (adds) {
       arguments.addend = added.first;
       arguments.addend_row = added.row;
       arguments.scale = &scale;
       arguments.addend_scale = &addendScale;
     }
-    const bool updates = hasTargets && random() % 2 != 0;
+    const bool updates = epilogue.hasTargets && random() % 2 != 0;
     const int64_t targetRow = columns + static_cast<int64_t>(random() % 3);
     FencedMemory<Real> updated(
         static_cast<size_t>(std::max<int64_t>(0, (rows - 1) * targetRow + columns)), fence);
@@ -118,7 +117,8 @@ public:
     product(&arguments.product);
     auto withTerm = [&](Real value, Real valueScale, Real element, Real elementScale) {
       const Real scaled = valueScale * value, other = elementScale * element;
-      return addends == Addends::Fused ? std::fma(elementScale, element, scaled) : scaled + other;
+      return epilogue.addends == Addends::Fused ? std::fma(elementScale, element, scaled)
+                                                : scaled + other;
     };
     auto expectedAt = [&](int64_t i, int64_t j) {
       Real sum = expected.at(i, j);

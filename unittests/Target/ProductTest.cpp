@@ -16,10 +16,9 @@ namespace {
 template <typename Real> class Products : public ProductCheck<Real> {
 public:
   explicit Products(const ProductShape &shape, bool smallBlocks = false, bool isBF16 = false,
-                    Addends addends = Addends::None, bool hasTargets = false)
-      : code(shape, std::is_same_v<Real, double>, smallBlocks, addends, hasTargets) {
-    this->addends = addends;
-    this->hasTargets = hasTargets;
+                    ProductEpilogue epilogue = {})
+      : code(shape, std::is_same_v<Real, double>, smallBlocks, epilogue) {
+    this->epilogue = epilogue;
     this->product = isBF16 ? code.bf16 : code.product;
     this->roundsOperands = isBF16 && shape.loops.dot != DotInstruction::None;
   }
@@ -86,8 +85,8 @@ TEST_P(ProductTest, SumsOfSizesAroundTiles) {
     for (const Addends addends : {Addends::Rounded, Addends::Fused})
       for (const int kind : {0, 1, 2, 3}) {
         const bool smallBlocks = kind % 2 != 0, hasTargets = kind / 2 != 0;
-        Products<decltype(real)> products(GetParam(), smallBlocks, /*isBF16=*/false, addends,
-                                          hasTargets);
+        Products<decltype(real)> products(GetParam(), smallBlocks, /*isBF16=*/false,
+                                          {addends, hasTargets});
         const int64_t rows = products.tiles().rows, columns = products.tiles().columns;
         for (int64_t m : {int64_t(1), rows - 1, rows, 2 * rows + 3})
           for (int64_t n : {int64_t(1), columns - 1, columns, 2 * columns + 5})
@@ -102,8 +101,8 @@ TEST_P(ProductTest, SumsOfSizesAroundTiles) {
 
 TEST_P(ProductTest, BF16Sums) {
   for (const bool smallBlocks : {false, true}) {
-    Products<float> products(GetParam(), smallBlocks, /*isBF16=*/true, Addends::Fused,
-                             /*hasTargets=*/true);
+    Products<float> products(GetParam(), smallBlocks, /*isBF16=*/true,
+                             {Addends::Fused, /*hasTargets=*/true});
     const int64_t rows = products.tiles().rows, columns = products.tiles().columns;
     for (Sizes sizes : {Sizes{rows, columns, 17}, Sizes{2 * rows + 3, 2 * columns + 5, 5}}) {
       products.fill(sizes);

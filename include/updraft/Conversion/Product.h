@@ -5,7 +5,7 @@
 #define UPDRAFT_CONVERSION_PRODUCT_H
 
 #include "mlir/IR/Builders.h"
-#include "updraft/Conversion/Addends.h"
+#include "updraft/Conversion/ProductEpilogue.h"
 
 namespace updraft {
 
@@ -62,17 +62,15 @@ struct ProductTiles {
 
 /// Builds `NAME`_product and `NAME`_mirror at the insertion point, in a module, and private
 /// functions whose names begin with `NAME`_product. `compute` is f32 or f64. All operations have
-/// the location `loc`. With `hasTargets`, which needs addends, products may update a target
-/// (upd_product_update).
+/// the location `loc`.
 void buildProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
-                           mlir::Type compute, const ProductTiles &tiles,
-                           Addends addends = Addends::None, bool hasTargets = false);
+                           mlir::Type compute, const ProductTiles &tiles, ProductEpilogue epilogue);
 
 /// Builds `NAME`_bf16_product after the functions of buildProductFunctions. `compute` is f32.
 /// Without an instruction, or if its vectors aren't those of `tiles`, it calls `NAME`_product.
 void buildBF16ProductFunctions(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
                                mlir::Type compute, const ProductTiles &tiles, DotInstruction dot,
-                               Addends addends = Addends::None, bool hasTargets = false);
+                               ProductEpilogue epilogue);
 
 } // namespace updraft
 

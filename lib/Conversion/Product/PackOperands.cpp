@@ -155,10 +155,15 @@ func::FuncOp buildPackFunction(ProductCode &code, const Twine &name, unsigned wi
   return function;
 }
 
-/// Copies a part of a tile. Adds a matrix to it if there are arguments for one.
-static void buildCopy(ProductCode &code, func::FuncOp function) {
+func::FuncOp buildCopyFunction(ProductCode &code, StringRef name, bool adds) {
+  SmallVector<Type> types{code.pointer, code.i64, code.pointer, code.i64, code.i64, code.i64};
+  SmallVector<StringRef> names{"from", "from_row", "to", "to_row", "rows", "columns"};
+  if (adds) {
+    types.append(2, code.pointer);
+    names.append({"matrix", "term"});
+  }
+  auto function = code.startFunction(name + (adds ? "_add" : "_copy"), types, names);
   auto argument = [&](unsigned number) -> Value { return function.getArgument(number); };
-  const bool adds = function.getNumArguments() > 6;
   ProductCode::Term term;
   SmallVector<Value> first{argument(0), argument(2)}, distances{argument(1), argument(3)};
   if (adds) {
@@ -186,23 +191,6 @@ static void buildCopy(ProductCode &code, func::FuncOp function) {
       code.loop(whole, columns, code.constant(1), [&](Value column) { copy(column, 1, {}); });
   });
   func::ReturnOp::create(code.builder, code.loc);
-}
-
-func::FuncOp buildCopyFunction(ProductCode &code, StringRef name) {
-  auto function = code.startFunction(
-      name + "_copy", {code.pointer, code.i64, code.pointer, code.i64, code.i64, code.i64},
-      {"from", "from_row", "to", "to_row", "rows", "columns"});
-  buildCopy(code, function);
-  return function;
-}
-
-func::FuncOp buildAddFunction(ProductCode &code, StringRef name) {
-  auto function =
-      code.startFunction(name + "_add",
-                         {code.pointer, code.i64, code.pointer, code.i64, code.i64, code.i64,
-                          code.pointer, code.pointer},
-                         {"from", "from_row", "to", "to_row", "rows", "columns", "matrix", "term"});
-  buildCopy(code, function);
   return function;
 }
 

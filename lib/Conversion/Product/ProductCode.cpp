@@ -17,10 +17,10 @@ using namespace mlir;
 namespace updraft {
 
 ProductCode::ProductCode(OpBuilder &builder, Location loc, Type compute, const ProductTiles &tiles,
-                         Addends addends, bool hasTargets, DotInstruction dot)
+                         ProductEpilogue epilogue, DotInstruction dot)
     : builder(builder), loc(loc), compute(compute), i64(builder.getI64Type()),
-      pointer(LLVM::LLVMPointerType::get(builder.getContext())), tiles(tiles), addends(addends),
-      hasTargets(hasTargets), dot(dot), hasPairs(dot != DotInstruction::None) {}
+      pointer(LLVM::LLVMPointerType::get(builder.getContext())), tiles(tiles), epilogue(epilogue),
+      dot(dot), hasPairs(dot != DotInstruction::None) {}
 
 func::FuncOp ProductCode::startFunction(const Twine &name, TypeRange arguments,
                                         ArrayRef<StringRef> names, bool isPrivate) {
@@ -166,7 +166,7 @@ Value ProductCode::addTo(Value value, Value element, const Term &term) {
     return vector::BroadcastOp::create(builder, loc, value.getType(), scale);
   };
   Value scaled = times(spread(term.valueScale), value), scale = spread(term.scale);
-  if (addends == Addends::Fused)
+  if (epilogue.addends == Addends::Fused)
     return math::FmaOp::create(builder, loc, scale, element, scaled);
   return arith::AddFOp::create(builder, loc, scaled, times(scale, element));
 }
@@ -209,26 +209,26 @@ static void buildProduct(ProductCode &code, const std::string &name, func::FuncO
 }
 
 void buildProductFunctions(OpBuilder &builder, Location loc, StringRef name, Type compute,
-                           const ProductTiles &tiles, Addends addends, bool hasTargets) {
+                           const ProductTiles &tiles, ProductEpilogue epilogue) {
   OpBuilder::InsertionGuard guard(builder);
-  ProductCode code(builder, loc, compute, tiles, addends, hasTargets);
+  ProductCode code(builder, loc, compute, tiles, epilogue);
   const std::string product = (name + "_product").str();
   func::FuncOp transpose = build(code, [&] { return buildTransposeFunction(code, product); });
-  func::FuncOp copy = build(code, [&] { return buildCopyFunction(code, product); });
+  func::FuncOp copy = build(code, [&] { return buildCopyFunction(code, product, /*adds=*/false); });
   func::FuncOp add;
-  if (addends != Addends::None)
-    add = build(code, [&] { return buildAddFunction(code, product); });
+  if (code.hasAddends())
+    add = build(code, [&] { return buildCopyFunction(code, product, /*adds=*/true); });
   buildProduct(code, product, transpose, copy, add);
   build(code, [&] { buildMirrorFunction(code, (name + "_mirror").str(), transpose); });
 }
 
 void buildBF16ProductFunctions(OpBuilder &builder, Location loc, StringRef name, Type compute,
-                               const ProductTiles &tiles, DotInstruction dot, Addends addends,
-                               bool hasTargets) {
+                               const ProductTiles &tiles, DotInstruction dot,
+                               ProductEpilogue epilogue) {
   OpBuilder::InsertionGuard guard(builder);
   if (vectorBitsOf(dot) != tiles.lanes * compute.getIntOrFloatBitWidth())
     dot = DotInstruction::None;
-  ProductCode code(builder, loc, compute, tiles, addends, hasTargets, dot);
+  ProductCode code(builder, loc, compute, tiles, epilogue, dot);
   auto module = cast<ModuleOp>(builder.getBlock()->getParentOp());
   auto made = [&](const char *suffix) {
     return module.lookupSymbol<func::FuncOp>((name + "_product" + suffix).str());

@@ -18,7 +18,7 @@ public:
   using Body = llvm::function_ref<void()>;
 
   ProductCode(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type compute,
-              const ProductTiles &tiles, Addends addends, bool hasTargets,
+              const ProductTiles &tiles, ProductEpilogue epilogue,
               DotInstruction dot = DotInstruction::None);
 
   /// Creates a function without results and moves to its start. A private function is local to the
@@ -81,10 +81,11 @@ public:
   mlir::Location loc;
   mlir::Type compute, i64, pointer;
   const ProductTiles &tiles;
-  const Addends addends;
-  const bool hasTargets; ///< only with addends
+  const ProductEpilogue epilogue;
   const DotInstruction dot;
   const bool hasPairs; ///< in panels
+
+  bool hasAddends() const { return epilogue.addends != Addends::None; }
 };
 
 /// NAME_tileN(lhs, rhs, depth, result, result_row, continues), with N the number of `rows`:
@@ -107,11 +108,10 @@ mlir::func::FuncOp buildTransposeFunction(ProductCode &code, llvm::StringRef nam
 mlir::func::FuncOp buildPackFunction(ProductCode &code, const llvm::Twine &name, unsigned width,
                                      mlir::func::FuncOp transpose);
 
-/// NAME_copy(from, from_row, to, to_row, rows, columns): copies a part of a tile.
-mlir::func::FuncOp buildCopyFunction(ProductCode &code, llvm::StringRef name);
-/// NAME_add(from, from_row, to, to_row, rows, columns, matrix, term): the same, and adds the matrix
-/// of a term.
-mlir::func::FuncOp buildAddFunction(ProductCode &code, llvm::StringRef name);
+/// NAME_copy(from, from_row, to, to_row, rows, columns): copies a part of a tile. If it `adds`,
+/// NAME_add(from, from_row, to, to_row, rows, columns, matrix, term): also adds the matrix of a
+/// term.
+mlir::func::FuncOp buildCopyFunction(ProductCode &code, llvm::StringRef name, bool adds);
 
 /// NAME_product itself, which calls the functions above.
 struct ProductParts {

@@ -41,7 +41,7 @@ public:
           pack(parts.packLhs, lhs, lhsRow, row, lhsColumn, k, rowCount, depthCount, packedLhs);
           Value isLast = code.isLess(depth, code.add(code.add(k, depthStep), code.constant(1)));
           Block block{row, rowCount, column, columnCount, depthCount, code.isLess(zero, k)};
-          for (const Term &term : terms)
+          for (const Added &term : terms)
             block.adds.push_back(code.both(term.exists, isLast));
           tileLoops(block);
         });
@@ -59,7 +59,7 @@ private:
   };
 
   /// A matrix that may be added to a tile: the addend, or the target.
-  struct Term {
+  struct Added {
     Value members; ///< of the upd_product_update
     Value matrix, row, exists;
   };
@@ -77,14 +77,14 @@ private:
           field == &lhs || field == &rhs || field == &result || field == &scratch;
       *field = next(isPointer ? code.pointer : code.i64);
     }
-    if (code.addends != Addends::None) {
+    if (code.hasAddends()) {
       sum = product;
       SmallVector<size_t, 2> members{offsetof(upd_product_sum, addend)};
-      if (code.hasTargets)
+      if (code.epilogue.hasTargets)
         members.push_back(offsetof(upd_product_update, target));
       for (size_t member : members) {
         index = static_cast<int32_t>(member / sizeof(int64_t));
-        Term &term = terms.emplace_back();
+        Added &term = terms.emplace_back();
         term.members = code.termOf(sum, member);
         term.matrix = next(code.pointer);
         term.row = next(code.i64);
@@ -151,7 +151,7 @@ private:
       return code.at(code.at(matrix, start), code.add(block.column, column));
     };
     SmallVector<Value> addresses{inMatrix(result, resultRow)}, distances{resultRow};
-    for (const Term &term : terms) {
+    for (const Added &term : terms) {
       addresses.push_back(inMatrix(term.matrix, term.row));
       distances.push_back(term.row);
     }
@@ -207,7 +207,7 @@ private:
                                  {scratch, tileColumns, to, toRow, rows, columns,
                                   addresses[1 + term], terms[term].members});
           };
-          if (!code.hasTargets)
+          if (!code.epilogue.hasTargets)
             return code.branch(block.adds[0], [&] { addInto(0, ofResult, resultRow); }, store);
           code.branch(block.adds[0], [&] { addInto(0, scratch, tileColumns); });
           code.branch(block.adds[1], [&] { addInto(1, addresses[2], terms[1].row); }, store);
@@ -240,7 +240,7 @@ private:
   Value lhs, lhsRow, lhsColumn, rhs, rhsRow, rhsColumn, result, resultRow;
   Value rows, columns, depth, below;
   Value sum;                           ///< the upd_product_sum; null without addends
-  SmallVector<Term, 2> terms;          ///< the addend and the target, if products have them
+  SmallVector<Added, 2> terms;         ///< the addend and the target, if products have them
   Value scratch, packedLhs, packedRhs; ///< in the workspace
 };
 

@@ -51,10 +51,10 @@ public:
     if (tiles.unroll > 1)
       carried = loop(unrolled, depth, 1, carried);
     auto sums = ValueRange(carried).drop_front(2);
-    if (code.addends == Addends::None)
-      storeSums(sums, result, resultRow);
-    else
+    if (code.hasAddends())
       storeWith(sums, result, resultRow, arguments.drop_front(6));
+    else
+      storeSums(sums, result, resultRow);
     func::ReturnOp::create(code.builder, code.loc);
   }
 
@@ -105,7 +105,7 @@ private:
     scf::YieldOp::create(code.builder, code.loc, sumsWith(sums, addend, added));
     code.builder.setInsertionPointAfter(branch);
     auto store = [&] { storeSums(branch.getResults(), result, resultRow); };
-    if (!code.hasTargets)
+    if (!code.epilogue.hasTargets)
       return store();
     Value target = more[1];
     code.branch(
@@ -242,10 +242,10 @@ func::FuncOp buildTileFunction(ProductCode &code, StringRef name, unsigned rows)
   SmallVector<Type> types{code.pointer, code.pointer, code.i64,
                           code.pointer, code.i64,     code.builder.getI1Type()};
   SmallVector<StringRef> names{"lhs", "rhs", "depth", "result", "result_row", "continues"};
-  if (code.addends != Addends::None) {
-    types.append(code.hasTargets ? 3 : 2, code.pointer);
+  if (code.hasAddends()) {
+    types.append(code.epilogue.hasTargets ? 3 : 2, code.pointer);
     names.push_back("addend");
-    if (code.hasTargets)
+    if (code.epilogue.hasTargets)
       names.push_back("target");
     names.push_back("sum");
   }
