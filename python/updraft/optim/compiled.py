@@ -30,7 +30,7 @@ from .adapter import listeners
 from .assigned_states import AssignedStates, States
 from .buckets import Bucket
 from .clipping import GradientNorm, Spread, coefficient, require_max_norm, total_norm
-from .correspondence import Correspondence, Group, reader
+from .correspondence import Choices, Correspondence, Group, reader
 from .devices import GradientScale, target_of
 from .direct_parts import DirectParts
 from .gathered_part import GatheredPart
@@ -243,22 +243,17 @@ class CompiledStep:
     #: Called with the rows of probed steps; None if there are none.
     _probe_callbacks: list[Callback] | None = None
 
-    def _correspond(
-        self,
-        numerics: str | None,
-        storage: Mapping[str, Any] | None,
-        probes: Sequence[str] = (),
-        probe_every: int = 1,
-    ) -> None:
+    def _correspond(self, choices: Choices) -> None:
         """Makes later compilations use these choices instead of the class's defaults."""
+        storage = choices.storage
         if storage is not None and not isinstance(storage, Mapping):
             raise TypeError(f"`storage` is {type(storage)}; give a dict, `{{name: value}}`")
         self.correspondence = replace(
             self._declared(),
-            numerics=numerics,
+            numerics=choices.numerics,
             storage=dict(storage or {}),
-            probes=tuple(require_probes(probes)),
-            probe_every=require_every(probe_every),
+            probes=tuple(require_probes(choices.probes)),
+            probe_every=require_every(choices.probe_every),
         )
 
     def _declared(self) -> Correspondence:
@@ -400,7 +395,7 @@ class CompiledStep:
         if "state" in state:
             self._adopt(state.pop("state"))
         if "choices" in state:
-            self._correspond(**state.pop("choices"))
+            self._correspond(Choices(**state.pop("choices")))
         super().__setstate__(state)  # type: ignore[misc]
 
     def release(self) -> None:

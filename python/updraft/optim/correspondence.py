@@ -1,7 +1,7 @@
 """Maps the names of a class of `torch.optim` to those of a rule."""
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -36,6 +36,23 @@ def _element(name: str, index: int, size: int, group: Group, dtype: torch.dtype)
 
 #: Converts a sparse gradient to a dense one with zeros elsewhere.
 AS_DENSE = "as dense"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user of an optimizer chooses for all of its compilations.
+
+    Args:
+        numerics: how arithmetic rounds; None for the rule's own, that of a package or "ieee".
+        storage: storage types of states by their names; None for the parameter's.
+        probes: probes beside those of the rule.
+        probe_every: every how many steps are probed.
+    """
+
+    numerics: str | None
+    storage: Mapping[str, Any] | None = None
+    probes: Sequence[str] = ()
+    probe_every: int = 1
 
 
 @dataclass(frozen=True)

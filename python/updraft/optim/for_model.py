@@ -14,7 +14,7 @@ from ..loading import definition_of
 from ..seed import require_seed
 from ..shipped import require_path
 from ..torch_private import disable_dynamo
-from .correspondence import Correspondence, Group
+from .correspondence import Choices, Correspondence, Group
 from .matrix_views import MatrixView
 from .routes import Route, routes, table, warnings
 from .rule_interface import RuleInterface
@@ -48,20 +48,14 @@ class ModelOptimizer(RuleOptimizer):
         probe_every: int = 1,
     ) -> None:
         self.rules = dict(rules)
-        self._correspond(numerics, storage, probes, probe_every)
+        self._correspond(Choices(numerics, storage, probes, probe_every))
         torch.optim.Optimizer.__init__(self, groups, {})
         self._require_allowed()
 
-    def _correspond(
-        self,
-        numerics: str | None,
-        storage: Mapping[str, Any] | None,
-        probes: Sequence[str] = (),
-        probe_every: int = 1,
-    ) -> None:
+    def _correspond(self, choices: Choices) -> None:
         first, *_ = self.rules.values()
         self.rule = first.rule
-        super()._correspond(numerics, storage, probes, probe_every)
+        super()._correspond(choices)
         chosen = self.correspondence.storage
         states = {name: {*options.rule.states} for name, options in self.rules.items()}
         for state in chosen:
@@ -74,7 +68,7 @@ class ModelOptimizer(RuleOptimizer):
         self._each = {
             name: replace(
                 options.correspondence,
-                numerics=numerics,
+                numerics=choices.numerics,
                 storage={
                     state: stored
                     for state, stored in chosen.items()

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -10,7 +9,7 @@ import torch
 from ..definition import FileDefinition
 from ..shipped import part_path
 from ..torch_private import adjusted_lr, orthogonalized
-from .correspondence import Correspondence, Group, flags, same_names
+from .correspondence import Choices, Correspondence, Group, flags, same_names
 from .split import SplitStep
 
 
@@ -86,15 +85,9 @@ class Muon(SplitStep, torch.optim.Muon):
         tensors="matrices",
     )
 
-    def _correspond(
-        self,
-        numerics: str | None,
-        storage: Mapping[str, Any] | None,
-        probes: Sequence[str] = (),
-        probe_every: int = 1,
-    ) -> None:
-        super()._correspond(numerics, storage, probes, probe_every)
-        if numerics == "fast":
+    def _correspond(self, choices: Choices) -> None:
+        super()._correspond(choices)
+        if choices.numerics == "fast":
             settings = {**self.correspondence.settings, "products": _products}
             self.correspondence = dataclasses.replace(self.correspondence, settings=settings)
 

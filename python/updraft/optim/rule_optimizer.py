@@ -19,6 +19,7 @@ from ..torch_step import number_of
 from . import max_logits, soap_checkpoints
 from .compiled import CompiledStep
 from .correspondence import (
+    Choices,
     Correspondence,
     Group,
     reader,
@@ -79,7 +80,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
                     f"the rule `{rule.name}` has no hyperparameter or static flag `{name}`; "
                     f"there are {', '.join(f'`{other}`' for other in known)}"
                 )
-        self._correspond(numerics, storage, probes, probe_every)
+        self._correspond(Choices(numerics, storage, probes, probe_every))
         hypers = {name: value for name, value in known.items() if name not in rule.statics}
         # An entry of the groups, so that it is saved with them, for rules that use random numbers.
         random = {} if seed is None else {"seed": require_seed(seed)}

@@ -2,7 +2,7 @@
 
 import abc
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import torch
 from ..errors import UnsupportedError
 from .assigned_states import States
 from .buckets import Bucket, CompiledRules
-from .correspondence import Correspondence, Group
+from .correspondence import Choices, Correspondence, Group
 from .devices import GradientScale
 from .listeners import Listening
 from .matrix_views import MatrixView
@@ -49,21 +49,15 @@ class SplitStep(TorchClass):
     def _require(group: Group) -> None:
         """Refuses options of a group that `_between` would refuse."""
 
-    def _correspond(
-        self,
-        numerics: str | None,
-        storage: Mapping[str, Any] | None,
-        probes: Sequence[str] = (),
-        probe_every: int = 1,
-    ) -> None:
-        in_two = numerics == "torch"
+    def _correspond(self, choices: Choices) -> None:
+        in_two = choices.numerics == "torch"
         self.update = type(self).update if in_two else None
-        if self.update and probes:
+        if self.update and choices.probes:
             raise UnsupportedError(
                 'with numerics="torch", a step consists of two rules, which cannot have probes; '
                 'give numerics="ieee" or "fast"'
             )
-        super()._correspond(numerics, storage, probes, probe_every)
+        super()._correspond(choices)
 
     def _declared(self) -> Correspondence:
         return super()._declared() if self.update else self.one_rule

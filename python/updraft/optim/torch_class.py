@@ -12,6 +12,7 @@ from ..shipped_constructor import choices
 from ..torch_private import disable_dynamo
 from .compiled import CompiledStep
 from .conversion import counterpart
+from .correspondence import Choices
 from .documentation import Docstring
 from .state_storage import IN_TWO_TENSORS
 
@@ -65,19 +66,13 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
             for group in self.param_groups:
                 group.setdefault("seed", seed)
         if storage or numerics != "torch" or probes or probe_every != 1:
-            self._choose(numerics, storage, probes, probe_every)
+            self._choose(Choices(numerics, storage, probes, probe_every))
 
     # torch.compile can't trace a compilation.
     @disable_dynamo
-    def _choose(
-        self,
-        numerics: str,
-        storage: Mapping[str, Any] | None,
-        probes: Sequence[str],
-        probe_every: int,
-    ) -> None:
+    def _choose(self, chosen: Choices) -> None:
         """Compiles the rule with these choices, so that the constructor refuses invalid ones."""
-        self._correspond(numerics, storage, probes, probe_every)
+        self._correspond(chosen)
         # torch's Adagrad has made `sum`, in one tensor.
         if IN_TWO_TENSORS.intersection(map(str, self.correspondence.storage.values())):
             self.state.clear()
