@@ -40,7 +40,7 @@ AS_DENSE = "as dense"
 
 @dataclass(frozen=True)
 class Choices:
-    """What the user of an optimizer chooses for all of its compilations.
+    """The choices of an optimizer's user, for all of its compilations.
 
     Args:
         numerics: how arithmetic rounds; None for the rule's own, that of a package or "ieee".
