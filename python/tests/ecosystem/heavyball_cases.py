@@ -84,8 +84,8 @@ OTHER = [
         "adamw",
         OUR_B,
         LR | {"eps": 0.5},
-        reason="eps is a lower bound of the root, and is not added to it. So it is in the package's"
-        " other optimizers with second moments.",
+        reason="eps is a lower bound of the root, and is not added to it. The package's other"
+        " optimizers with second moments do the same.",
     ),
     compared(
         "ADOPT",
@@ -136,8 +136,8 @@ OTHER = [
         "psgd_pro",
         {"weight_decay": 0.0},
         LR,
-        reason="The Procrustes step is at most 1/2, not 1/8. Bounds of norms and random numbers are"
-        " others.",
+        reason="The Procrustes step is at most 1/2, not 1/8. Its bounds of norms and its random"
+        " numbers are different.",
     ),
     compared(
         "RMSprop",
