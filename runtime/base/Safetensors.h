@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,6 +27,8 @@ size_t sizeOf(SafetensorsType type);
 /// The name in files: "BF16".
 std::string_view nameOf(SafetensorsType type);
 SafetensorsType safetensorsType(upd_dtype dtype);
+/// None for I64, and for U8: its bytes don't tell the format of codes.
+std::optional<upd_dtype> dtypeOf(SafetensorsType type);
 
 struct SafetensorsEntry {
   std::string name;

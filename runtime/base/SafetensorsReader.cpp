@@ -79,6 +79,13 @@ SafetensorsType updraft::runtime::safetensorsType(upd_dtype dtype) {
   return SafetensorsType::F32;
 }
 
+std::optional<upd_dtype> updraft::runtime::dtypeOf(SafetensorsType type) {
+  for (upd_dtype dtype : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16, UPD_I8})
+    if (safetensorsType(dtype) == type)
+      return dtype;
+  return std::nullopt;
+}
+
 static std::optional<SafetensorsType> parseType(std::string_view name) {
   for (SafetensorsType type :
        {SafetensorsType::F64, SafetensorsType::I64, SafetensorsType::F32, SafetensorsType::BF16,

@@ -85,9 +85,9 @@ grpc::Status worker::answer(grpc::ServerContext &context, const char *method,
   }
 }
 
-server::RequestKey worker::keyOf(const v1::RequestId &request) {
+server::RequestKey worker::checkedKey(const v1::RequestId &request) {
   if (request.client().empty() || request.sequence() == 0)
     throw Refusal(Reason::InvalidArgument,
                   "the request has no client or no sequence; they identify it if it is repeated");
-  return {request.client(), request.sequence()};
+  return server::keyOf(request);
 }

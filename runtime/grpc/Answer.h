@@ -3,8 +3,8 @@
 #ifndef UPDRAFT_RUNTIME_GRPC_ANSWER_H
 #define UPDRAFT_RUNTIME_GRPC_ANSWER_H
 
-#include "runtime/server/GradientContext.h"
 #include "runtime/server/Refusal.h"
+#include "runtime/server/RequestKey.h"
 #include "updraft/worker/v1/worker.pb.h"
 
 #include <grpcpp/server_context.h>
@@ -27,7 +27,7 @@ std::optional<server::Reason>
 reasonIn(const std::multimap<grpc::string_ref, grpc::string_ref> &trailingMetadata);
 
 /// Throws server::Refusal if the client or the sequence is missing.
-server::RequestKey keyOf(const v1::RequestId &request);
+server::RequestKey checkedKey(const v1::RequestId &request);
 
 } // namespace updraft::worker
 

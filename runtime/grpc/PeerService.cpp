@@ -33,7 +33,7 @@ grpc::Status PeerService::Prepare(grpc::ServerContext *context, const v1::Prepar
                       request->workers(0)));
     response->set_stepped(server.prepare({request->context().optimizer(),
                                           request->context().number(),
-                                          keyOf(request->request()),
+                                          checkedKey(request->request()),
                                           request->attempt(),
                                           {request->workers().begin(), request->workers().end()},
                                           request->self(),
@@ -45,7 +45,7 @@ grpc::Status PeerService::Decide(grpc::ServerContext *context, const v1::DecideR
                                  v1::DecideResponse *) {
   return answer(*context, __func__, [&] {
     access.require(*context, Role::Peer, {});
-    server.decide({keyOf(request->request()), request->attempt(), request->commit(), 0, {}});
+    server.decide({checkedKey(request->request()), request->attempt(), request->commit(), 0, {}});
   });
 }
 
@@ -62,7 +62,7 @@ grpc::Status PeerService::GetOutcome(grpc::ServerContext *context,
                                      v1::GetOutcomeResponse *response) {
   return answer(*context, __func__, [&] {
     access.require(*context, Role::Peer, {});
-    switch (server.outcome(keyOf(request->request()), request->attempt())) {
+    switch (server.outcome(checkedKey(request->request()), request->attempt())) {
     case Outcome::Unknown:
       response->set_outcome(v1::GetOutcomeResponse::UNKNOWN);
       break;
@@ -79,13 +79,6 @@ grpc::Status PeerService::GetOutcome(grpc::ServerContext *context,
 //===----------------------------------------------------------------------------------------===//
 // Requests to others
 //===----------------------------------------------------------------------------------------===//
-
-static v1::RequestId idOf(const server::RequestKey &request) {
-  v1::RequestId result;
-  result.set_client(request.client);
-  result.set_sequence(request.sequence);
-  return result;
-}
 
 /// The connections that are kept.
 static constexpr size_t mostPeers = 1000;

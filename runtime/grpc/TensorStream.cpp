@@ -39,8 +39,6 @@ void TensorReader::start(const v1::TensorInfo &info) {
   isWithin = true;
 }
 
-void TensorReader::read(const v1::TensorChunk &chunk) { read(chunk, {chunk.data()}); }
-
 void TensorReader::read(const v1::TensorChunk &chunk, const std::vector<std::string_view> &data) {
   if (chunk.has_tensor())
     start(chunk.tensor());

@@ -23,8 +23,7 @@ public:
   /// `taken` is called for each tensor once it is complete.
   TensorReader(server::Budget &budget, Taken taken) : budget(budget), taken(std::move(taken)) {}
 
-  void read(const v1::TensorChunk &chunk);
-  /// The same for a chunk whose data is elsewhere, in parts.
+  /// `data` are the parts of the chunk's data.
   void read(const v1::TensorChunk &chunk, const std::vector<std::string_view> &data);
   /// Throws if the last tensor is incomplete.
   void finish() const;

@@ -255,7 +255,7 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
     const v1::PushGradientsRequest &message = requests.request();
     const v1::Context into = message.context();
     access.require(context, Role::Trainer, {into.optimizer(), message.request().client()});
-    const server::RequestKey request = keyOf(message.request());
+    const server::RequestKey request = checkedKey(message.request());
     const server::ClientTable::Request carriedOut(server.clients(), request.client);
     server.clients().acknowledge(request.client, message.request().answered());
     server::Budget &budget = carriedOut.budget();
@@ -298,7 +298,7 @@ grpc::Status WorkerService::step(grpc::ServerContext &context, const v1::StepReq
     access.require(context, Role::Trainer,
                    {request.context().optimizer(), request.request().client()});
     const v1::Context &from = request.context();
-    const server::RequestKey key = keyOf(request.request());
+    const server::RequestKey key = checkedKey(request.request());
     server.clients().acknowledge(key.client, request.request().answered());
     const std::vector<std::string> workers(request.workers().begin(), request.workers().end());
     response.set_stepped(

@@ -23,13 +23,13 @@ struct Identity {
 };
 
 /// Converts messages, and turns a Refusal into a status. gRPC's threads call all methods but Step,
-/// which needs a StepQueue. Thread-safe. `server` and `peers` outlive it.
+/// which a StepServer calls. Thread-safe. `server`, `peers` and `access` outlive it.
 class WorkerService final : public v1::Worker::WithAsyncMethod_Step<v1::Worker::Service> {
 public:
   WorkerService(server::Server &server, server::Peers &peers, const Access &access,
                 Identity identity);
 
-  /// Carries out a step. A StepQueue calls it.
+  /// Carries out a step.
   grpc::Status step(grpc::ServerContext &context, const v1::StepRequest &request,
                     v1::StepResponse &response);
 

@@ -3,6 +3,7 @@
 #ifndef UPDRAFT_RUNTIME_SERVER_GRADIENTCONTEXT_H
 #define UPDRAFT_RUNTIME_SERVER_GRADIENTCONTEXT_H
 
+#include "runtime/server/RequestKey.h"
 #include "runtime/server/Tensor.h"
 
 #include <atomic>
@@ -24,13 +25,6 @@ struct Gradient {
   std::optional<std::vector<int64_t>> rows;
   Tensor values;
   std::vector<Budget::Reservation> reserved = {}; ///< for what it takes besides its values
-};
-
-/// Identifies a request of a client. A client numbers its requests from 1, in ascending order.
-struct RequestKey {
-  std::string client;
-  uint64_t sequence = 0;
-  auto operator<=>(const RequestKey &) const = default;
 };
 
 /// The sum of all gradients of a parameter.

@@ -39,7 +39,7 @@ struct ParameterCopy {
 /// Copies of their values, all of the same moment. Throws ResourceExhausted, or Unavailable if a
 /// step holds one for longer than `patience`.
 std::vector<ParameterCopy> copiesOf(const Parameters &parameters, Budget &budget,
-                                    dist::Patience patience = dist::forever);
+                                    dist::Patience patience);
 
 /// The refusal of a request that has waited too long for a lock.
 class Refusal lockTimeout();

@@ -95,17 +95,12 @@ uint64_t Recorder::set(const worker::v1::SetHyperparametersRequest &request) {
   return append(record, {});
 }
 
-static void setRequest(worker::v1::RequestId &id, const RequestKey &request) {
-  id.set_client(request.client);
-  id.set_sequence(request.sequence);
-}
-
 /// Describes a step. Returns its tensors.
 static std::vector<std::string_view> describe(store::v1::Step &step, const std::string &optimizer,
                                               const RequestKey &request,
                                               const std::map<size_t, SummedGradient> &gradients) {
   step.set_optimizer(optimizer);
-  setRequest(*step.mutable_request(), request);
+  *step.mutable_request() = idOf(request);
   std::vector<std::string_view> tensors;
   for (const auto &[param, gradient] : gradients) {
     store::v1::Step::Gradient &added = *step.add_gradients();
@@ -162,7 +157,7 @@ uint64_t Recorder::decide(const Decision &decision) {
     return 0;
   Record record;
   store::v1::Decide &decide = *record.mutable_decide();
-  setRequest(*decide.mutable_request(), decision.request);
+  *decide.mutable_request() = idOf(decision.request);
   decide.set_attempt(decision.attempt);
   decide.set_is_committed(decision.isCommitted);
   decide.set_stepped(decision.stepped);
@@ -175,7 +170,7 @@ uint64_t Recorder::acknowledge(const RequestKey &request) {
   if (!journal)
     return 0;
   Record record;
-  setRequest(*record.mutable_acknowledge(), request);
+  *record.mutable_acknowledge() = idOf(request);
   return append(record, {});
 }
 

@@ -44,15 +44,16 @@ Server::Entry &Server::entry(const std::string &name) {
   return const_cast<Entry &>(std::as_const(*this).entry(name));
 }
 
-std::shared_ptr<GradientContext> Server::contextOf(const Entry &entry, const std::string &name,
-                                                   uint64_t context) {
-  const auto found = entry.contexts.find(context);
-  if (found == entry.contexts.end())
+Server::Target Server::target(const std::string &optimizer, uint64_t context) const {
+  const std::lock_guard guard(mutex);
+  const Entry &found = entry(optimizer);
+  const auto open = found.contexts.find(context);
+  if (open == found.contexts.end())
     throw Refusal(Reason::ContextUnknown,
                   fmt::format("optimizer `{}` has no open context {}; it was "
                               "released, or never opened",
-                              name, context));
-  return found->second.context;
+                              optimizer, context));
+  return {found.optimizer, open->second.context};
 }
 
 uint64_t Server::put(const std::string &name, Tensor tensor) {
@@ -235,13 +236,7 @@ void Server::freeEnded() {
 
 void Server::push(const std::string &name, uint64_t context, const RequestKey &request,
                   std::vector<Gradient> gradients, const ServedOptimizer *of) {
-  std::shared_ptr<GradientContext> given;
-  std::shared_ptr<const ServedOptimizer> optimizer;
-  {
-    const std::lock_guard guard(mutex);
-    given = contextOf(entry(name), name, context);
-    optimizer = entry(name).optimizer;
-  }
+  const auto [optimizer, given] = target(name, context);
   if (of && of != optimizer.get())
     throw Refusal(
         Reason::ContextUnknown,
@@ -255,13 +250,7 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
                      const worker::v1::Staleness &staleness) {
   const ClientTable::Request carriedOut(table, request.client);
   return table.once(request, [&] {
-    std::shared_ptr<GradientContext> given;
-    std::shared_ptr<ServedOptimizer> optimizer;
-    {
-      const std::lock_guard guard(mutex);
-      given = contextOf(entry(name), name, context);
-      optimizer = entry(name).optimizer;
-    }
+    const auto [optimizer, given] = target(name, context);
     const auto begin = std::chrono::steady_clock::now();
     if (recorder.isDurable() || !optimizer->isQuick(given->bytes()))
       dist::aboutToWait();

@@ -144,12 +144,16 @@ private:
 
   /// Throws NotFound.
   std::shared_ptr<ServedOptimizer> served(const std::string &name) const;
+  struct Target {
+    std::shared_ptr<ServedOptimizer> optimizer;
+    std::shared_ptr<GradientContext> context;
+  };
+  /// Throws NotFound or ContextUnknown.
+  Target target(const std::string &optimizer, uint64_t context) const;
   // Called with `mutex` held. The first two throw NotFound, the third AlreadyExists.
   const Entry &entry(const std::string &name) const;
   Entry &entry(const std::string &name);
   bool isCreated(const worker::v1::CreateOptimizerRequest &request) const;
-  static std::shared_ptr<GradientContext> contextOf(const Entry &entry, const std::string &name,
-                                                    uint64_t context);
 
   /// A prepared step. Once it is recorded, its members change only within the recorder's gate,
   /// except for `isBusy`.

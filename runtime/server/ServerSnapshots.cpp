@@ -23,7 +23,6 @@ using namespace updraft::server;
 using updraft::runtime::SafetensorsEntry;
 using updraft::runtime::SafetensorsFile;
 using updraft::runtime::SafetensorsSink;
-using updraft::runtime::SafetensorsType;
 using updraft::runtime::SafetensorsWriter;
 using updraft::runtime::Status;
 using updraft::store::StoreError;
@@ -112,20 +111,13 @@ void Server::takeSnapshot() {
 // Reading
 //===----------------------------------------------------------------------------------------===//
 
-static std::optional<upd_dtype> typeOf(SafetensorsType type) {
-  for (upd_dtype dtype : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16})
-    if (runtime::safetensorsType(dtype) == type)
-      return dtype;
-  return std::nullopt;
-}
-
 void Server::restoreParameters(const std::string &bytes, const std::string &name) {
   SafetensorsFile file;
   if (const Status status = SafetensorsFile::openBytes(bytes, name, file); !status.ok())
     damaged(status.message());
   for (const SafetensorsEntry &entry : file.tensors()) {
-    const auto dtype = typeOf(entry.type);
-    if (!entry.name.starts_with(paramPrefix) || !dtype)
+    const auto dtype = runtime::dtypeOf(entry.type);
+    if (!entry.name.starts_with(paramPrefix) || !dtype || *dtype == UPD_I8)
       damaged(fmt::format("`{}` has an unknown tensor `{}`", name, entry.name));
     const std::string own = entry.name.substr(paramPrefix.size());
     uint64_t version = 0;
@@ -207,8 +199,7 @@ void Server::replay(uint64_t number, std::string_view content) {
     const ReadGradients gradients(record.step(), read, optimizer);
     if (const auto step = optimizer.prepare(gradients.byParam, {}, memory))
       step->apply();
-    table.restore({record.step().request().client(), record.step().request().sequence()},
-                  static_cast<int64_t>(gradients.byParam.size()));
+    table.restore(keyOf(record.step().request()), static_cast<int64_t>(gradients.byParam.size()));
     break;
   }
   case store::v1::Record::kLoad: {
@@ -224,7 +215,7 @@ void Server::replay(uint64_t number, std::string_view content) {
     replayDecide(record.decide());
     break;
   case store::v1::Record::kAcknowledge:
-    decisions.erase({record.acknowledge().client(), record.acknowledge().sequence()});
+    decisions.erase(keyOf(record.acknowledge()));
     break;
   case store::v1::Record::kRegister:
     table.restore(record.register_());
@@ -272,7 +263,7 @@ void Server::replayPrepare(const store::v1::Prepare &prepare, std::string_view c
   const store::v1::Step &step = prepare.step();
   Transaction transaction{step.optimizer(),
                           prepare.context(),
-                          {step.request().client(), step.request().sequence()},
+                          keyOf(step.request()),
                           prepare.attempt(),
                           {prepare.workers().begin(), prepare.workers().end()},
                           prepare.self(),
@@ -301,7 +292,7 @@ void Server::replayPrepare(const store::v1::Prepare &prepare, std::string_view c
 }
 
 void Server::replayDecide(const store::v1::Decide &decide) {
-  Decision decision{{decide.request().client(), decide.request().sequence()},
+  Decision decision{keyOf(decide.request()),
                     decide.attempt(),
                     decide.is_committed(),
                     decide.stepped(),

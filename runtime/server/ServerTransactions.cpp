@@ -67,13 +67,8 @@ int64_t Server::prepare(const Transaction &transaction) {
 
 void Server::prepare(Prepared &entry) {
   const Transaction &transaction = entry.transaction;
-  std::shared_ptr<GradientContext> context;
-  {
-    const std::lock_guard guard(mutex);
-    const Entry &found = this->entry(transaction.optimizer);
-    context = contextOf(found, transaction.optimizer, transaction.context);
-    entry.optimizer = found.optimizer;
-  }
+  auto [optimizer, context] = target(transaction.optimizer, transaction.context);
+  entry.optimizer = std::move(optimizer);
   entry.gradients = &context->sum(memory);
   entry.owner = std::move(context);
   entry.step = entry.optimizer->prepare(*entry.gradients, patience, memory, transaction.staleness);

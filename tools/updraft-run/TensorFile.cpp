@@ -41,14 +41,6 @@ std::optional<Role> roleOf(std::string_view name) {
   return std::nullopt;
 }
 
-/// Excludes codes of blocks, because their bytes don't tell their format.
-std::optional<upd_dtype> dtypeOf(SafetensorsType type) {
-  for (upd_dtype dtype : {UPD_F32, UPD_F64, UPD_BF16, UPD_F16, UPD_I8})
-    if (safetensorsType(dtype) == type)
-      return dtype;
-  return std::nullopt;
-}
-
 Status readElements(const SafetensorsFile &file, const SafetensorsEntry &entry, upd_dtype dtype,
                     Tensor &tensor) {
   tensor.dtype = dtype;

@@ -6,8 +6,6 @@
 #include <grpcpp/grpcpp.h>
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -27,7 +25,6 @@ Listener::Listener(const std::string &address, std::shared_ptr<grpc::ServerCrede
                    size_t largestMessage) {
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(address, std::move(credentials), &chosenPort);
   builder.SetMaxReceiveMessageSize(static_cast<int>(largestMessage));
   // Otherwise a second worker could listen on the same port, and get some of the requests.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -40,23 +37,15 @@ Listener::Listener(const std::string &address, std::shared_ptr<grpc::ServerCrede
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 2);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 2);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 8);
-  builder.RegisterService(&service);
   builder.RegisterService(&peers);
   builder.RegisterService(&health);
-  steps = std::make_unique<StepQueue>(builder, service);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
   interceptors.push_back(metrics.interceptors());
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
-  server = builder.BuildAndStart();
-  if (!server)
-    throw std::runtime_error(fmt::format(
-        "cannot listen on `{}`; is the address one of this machine, and the port free?", address));
-  steps->start();
+  server.emplace(builder, service, address, std::move(credentials));
 }
 
 void Listener::drain(std::chrono::seconds patience) {
   health.stopServing();
-  server->Shutdown(std::chrono::system_clock::now() + patience);
-  server->Wait();
-  steps->stop();
+  server->shutDown(std::chrono::system_clock::now() + patience);
 }

@@ -6,14 +6,14 @@
 #include "Metrics.h"
 #include "runtime/grpc/HealthService.h"
 #include "runtime/grpc/PeerService.h"
-#include "runtime/grpc/StepQueue.h"
+#include "runtime/grpc/StepServer.h"
 #include "runtime/grpc/WorkerService.h"
 
 #include <grpcpp/security/server_credentials.h>
-#include <grpcpp/server.h>
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace updraft::worker {
@@ -30,17 +30,15 @@ public:
            WorkerService &service, PeerService &peers, Metrics &metrics, size_t largestMessage);
 
   /// The port; another than that of the address if that is 0.
-  int port() const { return chosenPort; }
+  int port() const { return server->port(); }
 
   /// Fails health checks, refuses new requests, and waits for those under way, which are cancelled
   /// after `patience`.
   void drain(std::chrono::seconds patience);
 
 private:
-  int chosenPort = 0;
   HealthService health;
-  std::unique_ptr<StepQueue> steps;
-  std::unique_ptr<grpc::Server> server;
+  std::optional<StepServer> server;
 };
 
 } // namespace updraft::worker

@@ -6,7 +6,7 @@
 #include "FuzzTarget.h"
 
 #include "runtime/grpc/PeerService.h"
-#include "runtime/grpc/StepQueue.h"
+#include "runtime/grpc/StepServer.h"
 #include "runtime/grpc/WorkerService.h"
 #include "tools/updraft-worker/RuleSource.h"
 
@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 
 using namespace updraft;
@@ -77,17 +78,10 @@ public:
         peerService(server, peers, everyone),
         service(server, peers, everyone, {"updraft-worker fuzz", 1, largestMessage}) {
     grpc::ServerBuilder builder;
-    builder.RegisterService(&service);
     builder.RegisterService(&peerService);
     builder.SetMaxReceiveMessageSize(largestMessage);
-    steps = std::make_unique<worker::StepQueue>(builder, service);
-    serving = builder.BuildAndStart();
-    steps->start();
-    channel = serving->InProcessChannel({});
-  }
-  ~RunningWorker() {
-    serving->Shutdown();
-    steps->stop();
+    serving.emplace(builder, service, "", nullptr);
+    channel = serving->channel();
   }
 
   grpc::Status carryOut(const Call &call) {
@@ -140,8 +134,7 @@ private:
   worker::PeerChannels peers; ///< to none
   worker::PeerService peerService;
   worker::WorkerService service;
-  std::unique_ptr<worker::StepQueue> steps;
-  std::unique_ptr<grpc::Server> serving;
+  std::optional<worker::StepServer> serving;
   std::shared_ptr<grpc::Channel> channel;
 };
 

@@ -332,8 +332,7 @@ TEST_F(ClientTest, RefusesARuleOverAGroupOnSeveralWorkers) {
 
 TEST_F(ClientTest, GivesUpWhenTheTimeIsOver) {
   const std::string address = one.address();
-  one.listening->Shutdown();
-  one.listening->Wait();
+  one.listening->shutDown(std::chrono::system_clock::now());
   Client client({{address}, "", std::chrono::milliseconds(300)});
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_THAT(messageOf([&] { get(client, "a", 1); }), HasSubstr("worker `" + address + "`: "));
@@ -352,7 +351,7 @@ protected:
       store.reset();
       store.emplace(std::make_unique<store::SimulatedDisk>(storage), number);
       worker = std::make_unique<RunningWorker>(number, &*store, port);
-      port = worker->port;
+      port = worker->port();
     }
 
     const uint64_t number;

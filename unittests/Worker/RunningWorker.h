@@ -5,14 +5,14 @@
 
 #include "Requests.h"
 #include "runtime/grpc/PeerService.h"
-#include "runtime/grpc/StepQueue.h"
+#include "runtime/grpc/StepServer.h"
 #include "runtime/grpc/WorkerService.h"
 #include "tools/updraft-worker/RuleSource.h"
 
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
-#include <memory>
+#include <optional>
 #include <string>
 
 namespace updraft::worker {
@@ -28,20 +28,13 @@ struct RunningWorker {
         peerService(server, peers, everyone),
         service(server, peers, everyone, {"updraft-worker test", epoch, 4 << 20}) {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
-                             &this->port);
-    builder.RegisterService(&service);
     builder.RegisterService(&peerService);
-    steps = std::make_unique<StepQueue>(builder, service);
-    listening = builder.BuildAndStart();
-    steps->start();
-  }
-  ~RunningWorker() {
-    listening->Shutdown(std::chrono::system_clock::now());
-    steps->stop();
+    listening.emplace(builder, service, "127.0.0.1:" + std::to_string(port),
+                      grpc::InsecureServerCredentials());
   }
 
-  std::string address() const { return "127.0.0.1:" + std::to_string(port); }
+  int port() const { return listening->port(); }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port()); }
 
   static server::Limits limits() {
     server::Limits result;
@@ -54,9 +47,7 @@ struct RunningWorker {
   PeerChannels peers;
   PeerService peerService;
   WorkerService service;
-  int port = 0;
-  std::unique_ptr<StepQueue> steps;
-  std::unique_ptr<grpc::Server> listening;
+  std::optional<StepServer> listening;
 };
 
 } // namespace updraft::worker

@@ -32,6 +32,8 @@ protected:
     return chunk;
   }
 
+  void read(const v1::TensorChunk &chunk) { reader.read(chunk, {chunk.data()}); }
+
   server::Budget budget{1000};
   std::vector<std::pair<std::string, server::Tensor>> taken;
   TensorReader reader{budget, [this](const std::string &name, server::Tensor tensor) {
@@ -49,7 +51,7 @@ TEST_F(TensorStreamTest, ArriveAsTheyWereSent) {
         messages::infoOf("w", tensor.dtype(), tensor.shape()), tensor.data(), tensor.bytes(),
         [&](const v1::TensorChunk &chunk) {
           EXPECT_LE(chunk.data().size(), chunkBytes);
-          reader.read(chunk);
+          read(chunk);
           return true;
         },
         chunkBytes));
@@ -66,7 +68,7 @@ TEST_F(TensorStreamTest, WithoutElementsAreOneChunk) {
   messages::writeChunks(messages::infoOf("w", UPD_BF16, {0, 3}), nullptr, 0,
                         [&](const v1::TensorChunk &chunk) {
                           ++chunks;
-                          reader.read(chunk);
+                          read(chunk);
                           return true;
                         });
   EXPECT_EQ(chunks, 1);
@@ -75,35 +77,33 @@ TEST_F(TensorStreamTest, WithoutElementsAreOneChunk) {
 }
 
 TEST_F(TensorStreamTest, RefusesWhatDoesNotFit) {
-  EXPECT_EQ(refusalOf(Reason::InvalidArgument, [&] { reader.read(next("abcd")); }),
+  EXPECT_EQ(refusalOf(Reason::InvalidArgument, [&] { read(next("abcd")); }),
             "a chunk belongs to no tensor: the first chunk of each tensor names it");
-  EXPECT_EQ(refusalOf(Reason::InvalidArgument,
-                      [&] { reader.read(first("w", v1::DTYPE_F32, {1}, "12345")); }),
-            "tensor `w` is f32 [1], which is 4 bytes, but more came");
-  EXPECT_EQ(refusalOf(Reason::InvalidArgument,
-                      [&] { reader.read(first("w", v1::DTYPE_UNSPECIFIED, {1})); }),
-            "tensor `w` has 4 bytes, but only 0 came");
+  EXPECT_EQ(
+      refusalOf(Reason::InvalidArgument, [&] { read(first("w", v1::DTYPE_F32, {1}, "12345")); }),
+      "tensor `w` is f32 [1], which is 4 bytes, but more came");
+  EXPECT_EQ(
+      refusalOf(Reason::InvalidArgument, [&] { read(first("w", v1::DTYPE_UNSPECIFIED, {1})); }),
+      "tensor `w` has 4 bytes, but only 0 came");
 }
 
 TEST_F(TensorStreamTest, RefusesUnknownTypesAndNames) {
-  EXPECT_EQ(refusalOf(Reason::InvalidArgument,
-                      [&] { reader.read(first("w", static_cast<v1::DType>(9), {1})); }),
-            "tensor `w` has the type 9; this worker knows F32, F64, BF16 and F16");
-  EXPECT_EQ(refusalOf(Reason::InvalidArgument, [&] { reader.read(first("", v1::DTYPE_F32, {1})); }),
+  EXPECT_EQ(
+      refusalOf(Reason::InvalidArgument, [&] { read(first("w", static_cast<v1::DType>(9), {1})); }),
+      "tensor `w` has the type 9; this worker knows F32, F64, BF16 and F16");
+  EXPECT_EQ(refusalOf(Reason::InvalidArgument, [&] { read(first("", v1::DTYPE_F32, {1})); }),
             "the name of a tensor has from 1 to 256 bytes, and no control characters");
 }
 
 TEST_F(TensorStreamTest, RefusesBeforeItAllocates) {
-  EXPECT_EQ(
-      refusalOf(Reason::ResourceExhausted, [&] { reader.read(first("w", v1::DTYPE_F64, {126})); }),
-      "tensor `w` needs 1008 bytes; 1000 of the worker's 1000 bytes are free");
+  EXPECT_EQ(refusalOf(Reason::ResourceExhausted, [&] { read(first("w", v1::DTYPE_F64, {126})); }),
+            "tensor `w` needs 1008 bytes; 1000 of the worker's 1000 bytes are free");
 }
 
 TEST_F(TensorStreamTest, KnowsWhatIsMissing) {
-  reader.read(first("w", v1::DTYPE_F32, {2}, "1234"));
+  read(first("w", v1::DTYPE_F32, {2}, "1234"));
   EXPECT_EQ(refusalOf(Reason::InvalidArgument, [&] { reader.finish(); }),
             "tensor `w` has 8 bytes, but only 4 came");
-  EXPECT_EQ(
-      refusalOf(Reason::InvalidArgument, [&] { reader.read(first("v", v1::DTYPE_F32, {1})); }),
-      "tensor `w` has 8 bytes, but only 4 came");
+  EXPECT_EQ(refusalOf(Reason::InvalidArgument, [&] { read(first("v", v1::DTYPE_F32, {1})); }),
+            "tensor `w` has 8 bytes, but only 4 came");
 }

@@ -1,6 +1,6 @@
-//===- StepQueue.cpp - The threads that carry out steps ---------------------------------------===//
+//===- StepServer.cpp - The threads that carry out steps --------------------------------------===//
 
-#include "runtime/grpc/StepQueue.h"
+#include "runtime/grpc/StepServer.h"
 
 #include "runtime/dist/Waiting.h"
 
@@ -8,13 +8,15 @@
 #include <grpcpp/support/async_unary_call.h>
 
 #include <exception>
+#include <fmt/format.h>
 #include <stdexcept>
+#include <utility>
 
 using namespace updraft;
 using namespace updraft::worker;
 
 /// From its request to the moment when its answer was sent.
-class StepQueue::Call {
+class StepServer::Call {
 public:
   /// Waits for a request.
   Call(WorkerService &service, grpc::ServerCompletionQueue &queue)
@@ -40,24 +42,32 @@ private:
   bool isAnswered = false;
 };
 
-StepQueue::StepQueue(grpc::ServerBuilder &builder, WorkerService &service)
+StepServer::StepServer(grpc::ServerBuilder &builder, WorkerService &service,
+                       const std::string &address,
+                       std::shared_ptr<grpc::ServerCredentials> credentials)
     : service(service), queue(builder.AddCompletionQueue()) {
   threads.reserve(mostThreads);
-}
-
-void StepQueue::start() {
-  addCall();
-  const std::lock_guard guard(mutex);
-  if (!hasNext())
-    throw std::runtime_error("the system refuses a thread for steps");
-}
-
-void StepQueue::stop() {
+  builder.RegisterService(&service);
+  if (!address.empty())
+    builder.AddListeningPort(address, std::move(credentials), &chosenPort);
+  server = builder.BuildAndStart();
+  if (!server)
+    throw std::runtime_error(fmt::format(
+        "cannot listen on `{}`; is the address one of this machine, and the port free?", address));
   {
+    const std::lock_guard guard(mutex);
+    if (!hasNext())
+      throw std::runtime_error("the system refuses a thread for steps");
+  }
+  addCall(); // once a thread can take it
+}
+
+void StepServer::shutDown(std::chrono::system_clock::time_point deadline) {
+  server->Shutdown(deadline);
+  server->Wait();
+  {
+    // The answer of a step that outlasts the deadline still needs the queue.
     std::unique_lock lock(mutex);
-    if (threads.empty())
-      return;
-    // A step may outlast the server's patience, and its answer still needs the queue.
     ended.wait(lock, [&] { return calls == 0; });
   }
   queue->Shutdown();
@@ -67,7 +77,7 @@ void StepQueue::stop() {
 }
 
 /// The queue has the call until it is taken.
-void StepQueue::addCall() {
+void StepServer::addCall() {
   {
     const std::lock_guard guard(mutex);
     ++calls;
@@ -75,20 +85,20 @@ void StepQueue::addCall() {
   new Call(service, *queue);
 }
 
-void StepQueue::remove(Call *call) {
+void StepServer::remove(Call *call) {
   delete call;
   const std::lock_guard guard(mutex);
   if (--calls == 0)
     ended.notify_all();
 }
 
-void StepQueue::serve() {
+void StepServer::serve() {
   while (lead())
     while (Call *call = takeKept())
       call->carryOut();
 }
 
-bool StepQueue::lead() {
+bool StepServer::lead() {
   std::unique_lock lock(leading);
   {
     const std::lock_guard guard(mutex);
@@ -108,7 +118,7 @@ bool StepQueue::lead() {
   return true;
 }
 
-StepQueue::Taken StepQueue::take() {
+StepServer::Taken StepServer::take() {
   void *tag = nullptr;
   bool isGood = false;
   for (;;) {
@@ -126,7 +136,7 @@ StepQueue::Taken StepQueue::take() {
   }
 }
 
-bool StepQueue::canCarryOut(Call *call) {
+bool StepServer::canCarryOut(Call *call) {
   const std::lock_guard guard(mutex);
   if (hasNext() || threads.size() == 1)
     return true;
@@ -134,7 +144,7 @@ bool StepQueue::canCarryOut(Call *call) {
   return false;
 }
 
-bool StepQueue::hasNext() {
+bool StepServer::hasNext() {
   if (idle > 0)
     return true;
   if (threads.size() == mostThreads)
@@ -148,7 +158,7 @@ bool StepQueue::hasNext() {
   return true;
 }
 
-StepQueue::Call *StepQueue::takeKept() {
+StepServer::Call *StepServer::takeKept() {
   const std::lock_guard guard(mutex);
   if (kept.empty()) {
     ++idle;

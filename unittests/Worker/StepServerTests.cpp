@@ -1,4 +1,4 @@
-//===- StepQueueTests.cpp - Steps of several clients at the same time -------------------------===//
+//===- StepServerTests.cpp - Steps of several clients at the same time ------------------------===//
 
 #include "RunningWorker.h"
 #include "SimulatedDisk.h"
@@ -22,9 +22,9 @@ using worker::RunningWorker;
 namespace {
 
 /// A worker with the optimizers "slow" and "quick" of one parameter each. Their locks can be held.
-class StepQueueTest : public testing::Test {
+class StepServerTest : public testing::Test {
 protected:
-  explicit StepQueueTest(std::chrono::milliseconds timeout = std::chrono::seconds(60))
+  explicit StepServerTest(std::chrono::milliseconds timeout = std::chrono::seconds(60))
       : timeout(timeout) {
     const std::vector<float> zero = {0};
     first.put({{"s", zero}, {"q", zero}});
@@ -67,14 +67,14 @@ protected:
 };
 
 /// Clients give up soon.
-class EndingWorkerTest : public StepQueueTest {
+class EndingWorkerTest : public StepServerTest {
 protected:
-  EndingWorkerTest() : StepQueueTest(std::chrono::seconds(1)) {}
+  EndingWorkerTest() : StepServerTest(std::chrono::seconds(1)) {}
 };
 
 } // namespace
 
-TEST_F(StepQueueTest, AStepThatWaitsDoesNotStopOthers) {
+TEST_F(StepServerTest, AStepThatWaitsDoesNotStopOthers) {
   dist::Context slowOnes = contextOf(*slow, "s"), quickOnes = contextOf(*quick, "q");
   for (int i = 0; i < 5; ++i) { // from now on the worker takes them for quick
     slowOnes.step();
@@ -96,8 +96,8 @@ TEST_F(StepQueueTest, AStepThatWaitsDoesNotStopOthers) {
   EXPECT_EQ(valueOf("s"), 6);
 }
 
-TEST_F(StepQueueTest, MoreStepsWaitThanThereAreThreads) {
-  constexpr size_t count = worker::StepQueue::mostSteps + 9, ofEach = count / 2;
+TEST_F(StepServerTest, MoreStepsWaitThanThereAreThreads) {
+  constexpr size_t count = worker::StepServer::mostSteps + 9, ofEach = count / 2;
   std::vector<dist::Client> clients;
   std::vector<dist::Optimizer> optimizers;
   std::vector<dist::Context> contexts;
@@ -136,18 +136,17 @@ TEST_F(EndingWorkerTest, AnswersOrAbandonsStepsUnderWay) {
     }
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  worker.listening->Shutdown(std::chrono::system_clock::now());
   std::thread releasing([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     release();
   });
-  worker.steps->stop();
+  worker.listening->shutDown(std::chrono::system_clock::now());
   EXPECT_EQ(worker.server.statistics().steps, 2u); // it was applied, without an answer
   releasing.join();
   waiting.join();
 }
 
-TEST_F(StepQueueTest, ManyClientsStepAtTheSameTime) {
+TEST_F(StepServerTest, ManyClientsStepAtTheSameTime) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i)
     threads.emplace_back([&, i] {
