@@ -6,6 +6,7 @@
 #include "Probe.h"
 #include "Stepper.h"
 #include "Work.h"
+#include "tools/harness/TemporaryFolder.h"
 
 #include <fmt/format.h>
 
@@ -13,8 +14,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
-#include <unistd.h>
 
 using namespace updraft::bench;
 namespace fs = std::filesystem;
@@ -62,27 +61,12 @@ Contestant compiledNext(const BenchOptions &options, const std::string &rule) {
           }};
 }
 
-/// A folder that the destructor removes.
-struct TemporaryFolder {
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "updraft-bench-XXXXXX").string();
-    if (!::mkdtemp(pattern.data()))
-      throw std::runtime_error("cannot create a temporary folder");
-    path = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  std::string path;
-};
-
 std::vector<Row> runCompile(const BenchOptions &options) {
-  TemporaryFolder cache;
-  firstMs(options, "adamw", cache.path); // fills the cache
+  const harness::TemporaryFolder cache;
+  firstMs(options, "adamw", cache.path()); // fills the cache
   std::vector<Contestant> contestants{probed(options, "first", "adamw", ""),
                                       compiledNext(options, "adamw"),
-                                      probed(options, "from disk", "adamw", cache.path)};
+                                      probed(options, "from disk", "adamw", cache.path())};
   return race("compile-adamw", std::move(contestants), options.quick ? 3 : 21,
               options.quick ? 1e-9 : 5e-2);
 }

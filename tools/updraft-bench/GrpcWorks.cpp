@@ -8,6 +8,7 @@
 #include "Stepper.h"
 #include "Work.h"
 #include "runtime/messages/TensorMessages.h"
+#include "tools/harness/TemporaryFolder.h"
 #include "updraft/dist/Client.h"
 #include "updraft/worker/v1/worker.grpc.pb.h"
 
@@ -20,7 +21,6 @@
 #include <cstdlib>
 #include <deque>
 #include <fcntl.h>
-#include <filesystem>
 #include <fstream>
 #include <future>
 #include <map>
@@ -42,24 +42,6 @@ namespace {
 double secondsSince(steady_clock::time_point start) {
   return std::chrono::duration<double>(steady_clock::now() - start).count();
 }
-
-/// A folder in $TMPDIR that is removed at the end.
-class TemporaryFolder {
-public:
-  TemporaryFolder() {
-    path = std::filesystem::temp_directory_path() / "updraft-bench-XXXXXX";
-    if (!::mkdtemp(path.data()))
-      throw std::runtime_error(fmt::format("cannot create a folder such as `{}`", path));
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder &) = delete;
-  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
-
-  std::string path;
-};
 
 /// A worker on a free port.
 ListeningProcess startWorker(const std::vector<std::string> &options = {}) {
@@ -178,11 +160,11 @@ std::vector<Row> runPush(const BenchOptions &options, const std::string &work, b
                          double shareOfPlain) {
   const int64_t tensors = options.quick ? 2 : 50;
   const int64_t elements = options.quick ? 300'000 : 1'000'000;
-  TemporaryFolder folder;
+  const harness::TemporaryFolder folder;
   TLSFolder tls;
   std::vector<std::string> workerOptions;
   if (isWithTLS) {
-    tls.path = folder.path;
+    tls.path = folder.path();
     makeCertificates(tls);
     workerOptions = {"--tls-cert=" + tls.file("cert.pem"), "--tls-key=" + tls.file("key.pem"),
                      "--tls-client-ca=" + tls.file("ca.pem")};
@@ -250,8 +232,8 @@ std::vector<Row> runDurable(const BenchOptions &options, const std::string &work
   constexpr int clients = 8;
   /// Of each client in a turn, so that clients are at different places of their steps.
   constexpr int steps = 2;
-  TemporaryFolder folder;
-  const ListeningProcess process = startWorker({"--store=" + folder.path + "/store"});
+  const harness::TemporaryFolder folder;
+  const ListeningProcess process = startWorker({"--store=" + folder.path() + "/store"});
   std::deque<Trainer> trainers;
   for (int i = 0; i < clients; ++i) {
     trainers.emplace_back(process.address(), options, fmt::format("client-{}", i), tensors,
@@ -282,7 +264,7 @@ std::vector<Row> runDurable(const BenchOptions &options, const std::string &work
     return secondsSince(start) / (clients * steps * count);
   };
   const auto write = [&](int count) {
-    SyncedFile file(folder.path + "/plain");
+    SyncedFile file(folder.path() + "/plain");
     const auto start = steady_clock::now();
     for (int i = 0; i < clients * steps * count; ++i)
       file.write(record);

@@ -5,6 +5,7 @@
 #include "RuleCases.h"
 #include "Summary.h"
 #include "runtime/base/MessageText.h"
+#include "tools/harness/TemporaryFolder.h"
 #include "tools/options/StandardStreams.h"
 #include "updraft-c/compiler.h"
 
@@ -86,14 +87,6 @@ public:
   explicit Suite(CommandLine line) : line(std::move(line)) {
     self = fs::read_symlink("/proc/self/exe");
     root = self.parent_path().parent_path();
-    char name[] = "/tmp/updraft-gpu-suite-XXXXXX";
-    if (!mkdtemp(name))
-      throw std::runtime_error("cannot make a folder in /tmp");
-    folder = name;
-  }
-  ~Suite() {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
   }
 
   int run() {
@@ -229,7 +222,9 @@ private:
 
   CommandLine line;
   Summary summary;
-  fs::path self, root, folder;
+  fs::path self, root;
+  const updraft::harness::TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
   std::string noDevice;
 };
 } // namespace

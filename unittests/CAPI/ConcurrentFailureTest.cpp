@@ -1,5 +1,6 @@
 //===- ConcurrentFailureTest.cpp - Threads that compile the same invalid rule -----------------===//
 
+#include "tools/harness/TemporaryFolder.h"
 #include "updraft-c/compiler.h"
 
 #include <gmock/gmock.h>
@@ -55,8 +56,6 @@ std::string failureOf(const std::string &filename, const std::string &origin) {
 class ConcurrentFailures : public testing::Test {
 protected:
   void SetUp() override {
-    folder = (fs::temp_directory_path() / "updraft-dumps-XXXXXX").string();
-    ASSERT_NE(mkdtemp(folder.data()), nullptr);
     ::setenv("UPDRAFT_DUMP_IR", folder.c_str(), 1);
     failureOf("rule.upd", "");
     ASSERT_FALSE(fs::is_empty(folder)) << "it fails before it is imported";
@@ -68,10 +67,7 @@ protected:
       ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
     }
   }
-  void TearDown() override {
-    ::unsetenv("UPDRAFT_DUMP_IR");
-    fs::remove_all(folder);
-  }
+  void TearDown() override { ::unsetenv("UPDRAFT_DUMP_IR"); }
 
   /// Has a thread compile as `first`, and another as `second` meanwhile. Returns whether there was
   /// a second compilation.
@@ -95,7 +91,8 @@ protected:
     return fs::exists(imported);
   }
 
-  std::string folder;
+  const updraft::harness::TemporaryFolder temporary;
+  const std::string &folder = temporary.path();
   fs::path imported, separated; ///< the first dumps of a compilation
 };
 } // namespace

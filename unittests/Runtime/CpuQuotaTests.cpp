@@ -1,8 +1,8 @@
 //===- CpuQuotaTests.cpp - The process's limit of CPU time ------------------------------------===//
 
 #include "runtime/cpu/CpuQuota.h"
+#include "tools/harness/TemporaryFolder.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -14,13 +14,7 @@ namespace {
 /// A process in the control group /a/b, in a test hierarchy.
 class CpuQuota : public testing::Test {
 protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "updraft-quota-XXXXXX").string();
-    ASSERT_TRUE(mkdtemp(pattern.data()));
-    folder = pattern;
-    write("membership", "4:memory:/x\n0::/a/b\n");
-  }
-  void TearDown() override { fs::remove_all(folder); }
+  void SetUp() override { write("membership", "4:memory:/x\n0::/a/b\n"); }
 
   void write(const std::string &name, const std::string &text) {
     const fs::path path = folder / name;
@@ -29,7 +23,8 @@ protected:
   }
   int32_t quota() const { return cpuQuota(folder / "membership", folder / "cgroup"); }
 
-  fs::path folder;
+  const updraft::harness::TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
 };
 } // namespace
 

@@ -1,6 +1,7 @@
 //===- FileReplacementTests.cpp - Files are written whole or not at all -----------------------===//
 
 #include "runtime/files/FileReplacement.h"
+#include "tools/harness/TemporaryFolder.h"
 
 #include <csignal>
 #include <filesystem>
@@ -19,14 +20,6 @@ namespace fs = std::filesystem;
 namespace {
 class FileReplacementTest : public testing::Test {
 protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "updraft-files-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-    path = folder + "/file";
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
   static std::string read(const std::string &file) {
     std::ifstream stream(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
@@ -53,7 +46,8 @@ protected:
     EXPECT_EQ(status, 0);
   }
 
-  std::string folder, path;
+  const updraft::harness::TemporaryFolder temporary;
+  const std::string folder = temporary.path(), path = folder + "/file";
 };
 
 TEST_F(FileReplacementTest, WritesNewFilesByTheUmask) {

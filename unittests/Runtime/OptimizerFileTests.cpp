@@ -2,10 +2,9 @@
 
 #include "FakeRules.h"
 #include "runtime/base/Safetensors.h"
+#include "tools/harness/TemporaryFolder.h"
 
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <gtest/gtest.h>
 
 using namespace updraft::runtime;
@@ -15,15 +14,8 @@ namespace {
 
 class OptimizerFile : public ::testing::Test {
 protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "updraft-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-    path = folder + "/state.safetensors";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
-  std::string folder, path;
+  const updraft::harness::TemporaryFolder temporary;
+  const std::string folder = temporary.path(), path = folder + "/state.safetensors";
 };
 
 /// A column-major matrix parameter, and one that never has a gradient.

@@ -3,10 +3,9 @@
 #include "ReductionRules.h"
 #include "runtime/base/Safetensors.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "tools/harness/TemporaryFolder.h"
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -118,9 +117,8 @@ TEST(OptimizerMatrix, RowsColumnsAndANormOverBothClasses) {
 }
 
 TEST(OptimizerMatrix, SavedAndLoaded) {
-  std::string folder = (std::filesystem::temp_directory_path() / "updraft-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  const std::string path = folder + "/state.safetensors";
+  const updraft::harness::TemporaryFolder folder;
+  const std::string path = folder.path() + "/state.safetensors";
   TestTensor<float> w({2, 3, 4}, 1), b({3}, 1), gw({2, 3, 4}, 2), gb({3}, 2);
   TestTensor<float> w2({2, 3, 4}, 1), b2({3}, 1);
   const std::vector<upd_tensor> grads = {gw.view(), gb.view()};
@@ -146,7 +144,6 @@ TEST(OptimizerMatrix, SavedAndLoaded) {
   EXPECT_EQ(textOf(swapped->load(path)), "`" + path +
                                              "` does not fit the optimizer: parameter `0` has no "
                                              "state `col_var`, which is for matrices only");
-  std::filesystem::remove_all(folder);
 }
 
 TEST(OptimizerMatrix, BatchesMayLieInAnyOrder) {

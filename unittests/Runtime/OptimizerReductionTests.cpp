@@ -4,6 +4,7 @@
 #include "runtime/base/Safetensors.h"
 #include "runtime/cpu/ReductionTree.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "tools/harness/TemporaryFolder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +13,6 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <random>
-#include <unistd.h>
 
 using namespace updraft::runtime;
 using namespace updraft::runtime::test;
@@ -233,9 +233,8 @@ TEST(OptimizerReduction, SkipsATensor) {
 }
 
 TEST(OptimizerReduction, ScalarStatesAreBoundSavedAndLoaded) {
-  std::string folder = (std::filesystem::temp_directory_path() / "updraft-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  const std::string path = folder + "/state.safetensors";
+  const updraft::harness::TemporaryFolder folder;
+  const std::string path = folder.path() + "/state.safetensors";
   Model first({{3}, {2, 2}}), second({{3}, {2, 2}});
   auto source = makeOptimizer(clipRule(), first.paramViews);
   auto target = makeOptimizer(clipRule(), second.paramViews);
@@ -281,7 +280,6 @@ TEST(OptimizerReduction, ScalarStatesAreBoundSavedAndLoaded) {
   EXPECT_EQ(textOf(target->bindState(0, "largest", view)),
             "state `largest` of parameter `0` is [1], but the state is []; give a tensor of the "
             "same shape and strides");
-  std::filesystem::remove_all(folder);
 }
 
 TEST(OptimizerReduction, TellsPassesTheirSites) {

@@ -1,8 +1,8 @@
 //===- SafetensorsTests.cpp - Files of named tensors ------------------------------------------===//
 
 #include "runtime/base/Safetensors.h"
+#include "tools/harness/TemporaryFolder.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -17,14 +17,6 @@ namespace {
 
 class Safetensors : public ::testing::Test {
 protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "updraft-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-    path = folder + "/file.safetensors";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
   static SafetensorsWriter::Source bytesOf(std::string bytes) {
     return [bytes](SafetensorsSink &sink) { return sink.write(bytes.data(), bytes.size()); };
   }
@@ -52,7 +44,8 @@ protected:
     return status.message().substr(std::min(start.size(), status.message().size()));
   }
 
-  std::string folder, path;
+  const updraft::harness::TemporaryFolder temporary;
+  const std::string folder = temporary.path(), path = folder + "/file.safetensors";
 };
 
 } // namespace

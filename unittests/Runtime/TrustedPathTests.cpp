@@ -1,6 +1,7 @@
 //===- TrustedPathTests.cpp - Trust in the folders of a path ----------------------------------===//
 
 #include "runtime/files/TrustedPath.h"
+#include "tools/harness/TemporaryFolder.h"
 
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -19,8 +20,8 @@ static constexpr uid_t overflow = 65534;
 TEST(TrustedPath, TrustsTheOwnerOfTheRootOnlyWithTheRoot) {
   if (::geteuid() != 0)
     GTEST_SKIP() << "only root can change its root folder";
-  std::string root = (fs::temp_directory_path() / "updraft-root-XXXXXX").string();
-  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  const updraft::harness::TemporaryFolder temporary;
+  const std::string &root = temporary.path();
   fs::create_directories(root + "/own/cache");
   fs::create_directories(root + "/theirs/cache");
   for (const std::string &folder : {root, root + "/theirs"}) {
@@ -47,5 +48,4 @@ TEST(TrustedPath, TrustsTheOwnerOfTheRootOnlyWithTheRoot) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  fs::remove_all(root);
 }
