@@ -17,6 +17,9 @@ import sys
 
 #: Programs whose `--help` lists all options.
 OURS = re.compile(r"updraft[a-z-]*|torchrun")
+#: Programs of others, words of the shell, and programs of a build or a package.
+OTHERS = {"c++", "cc", "cmake", "done", "echo", "export", "for", "ls", "ninja", "openssl", "python"}
+OTHERS |= {"tar", "gpu-suite", "ServerTests"}
 ASSIGNMENT = re.compile(r"\w+=")
 
 
@@ -51,7 +54,7 @@ def has_option(text, option):
 
 def faults(root, command):
     words = words_of(command)
-    if not words:
+    if not words or re.match(r"\w+=\$\(", command):
         return
     program, rest = [words[0]], words[1:]
     name = pathlib.Path(words[0]).name
@@ -65,6 +68,8 @@ def faults(root, command):
         if rest and re.fullmatch(r"[a-z]+", rest[0]) and f"\n  {rest[0]} " in help_of((name,)):
             program.append(rest.pop(0))
     else:
+        if name not in OTHERS:
+            yield f"there is no program `{words[0]}`"
         return
     shown = " ".join(words[: len(words) - len(rest)])
     text = help_of(tuple(program))
