@@ -132,13 +132,15 @@ std::string readToken(const std::string &path) {
   return token;
 }
 
-/// Empty without a key.
-std::string readPackageKey(const Options &options) {
-  return options.packageKey.empty() ? "" : readPublicKey(options.packageKey);
-}
+/// What the files of the options contain.
+struct FileContents {
+  std::string packageKey, peerToken;  ///< empty without one
+  std::unique_ptr<AccessFile> access; ///< null: everyone can do everything
+};
 
 /// Throws std::runtime_error for options that don't fit each other, or files that can't be read.
-void check(const Options &options) {
+FileContents check(const Options &options) {
+  FileContents contents;
   if (options.tls.certificate.empty() != options.tls.key.empty())
     throw std::runtime_error("--tls-cert and --tls-key need each other");
   if (!isLoopback(options.listen) && (options.access.empty() || !options.tls.isUsed()))
@@ -154,18 +156,20 @@ void check(const Options &options) {
       throw std::runtime_error(
           fmt::format("cannot write the timeline `{}`: {}", options.timeline, *why));
   checkFiles(options.tls);
-  readPackageKey(options);
+  if (!options.packageKey.empty())
+    contents.packageKey = readPublicKey(options.packageKey);
   if (options.packagesOnly && options.packageKey.empty())
     throw std::runtime_error(
         hasCompiler() ? "--packages-only needs --package-key"
                       : "this worker was built without the compiler; it needs --package-key");
-  const std::string token = readToken(options.peerToken);
+  contents.peerToken = readToken(options.peerToken);
   for (const std::string &peer : options.peers)
-    if (!token.empty() && !options.tls.isUsed() && !isLoopback(peer))
+    if (!contents.peerToken.empty() && !options.tls.isUsed() && !isLoopback(peer))
       throw std::runtime_error(fmt::format(
           "the token would be sent to `{}` without TLS; use --tls-cert and --tls-key", peer));
   if (!options.access.empty())
-    const AccessFile access(options.access);
+    contents.access = std::make_unique<AccessFile>(options.access);
+  return contents;
 }
 
 Metrics *countingMetrics = nullptr;
@@ -179,7 +183,7 @@ void logFromGRPC(gpr_log_func_args *args) {
       {{"text", args->message}});
 }
 
-int run(const Options &options) {
+int run(const Options &options, FileContents contents) {
   // Before gRPC starts threads: they inherit the mask, so that sigwait gets the signals.
   sigset_t signals;
   sigemptyset(&signals);
@@ -207,10 +211,9 @@ int run(const Options &options) {
   limits.clients = options.clients;
   limits.clients.bytes = static_cast<size_t>(options.clientMemory * gibibyte);
   limits.clients.lease = std::chrono::seconds(options.lease);
-  const std::string packageKey = readPackageKey(options);
   const auto makePackage = [&](const v1::Rule &rule) {
-    if (package::isPackage(rule.source()) && !packageKey.empty())
-      return checkPackage(rule, packageKey);
+    if (package::isPackage(rule.source()) && !contents.packageKey.empty())
+      return checkPackage(rule, contents.packageKey);
     if (options.packagesOnly)
       throw server::Refusal(server::Reason::FailedPrecondition,
                             "this worker takes signed packages alone; compile the rule with "
@@ -232,17 +235,11 @@ int run(const Options &options) {
   if (store)
     snapshots.emplace(server, metrics, std::chrono::seconds(options.snapshotInterval),
                       uint64_t(options.journal) << 20);
-  std::unique_ptr<AccessFile> file;
   const Everyone everyone;
-  if (!options.access.empty())
-    file = std::make_unique<AccessFile>(options.access);
-  const Access &access = file ? static_cast<const Access &>(*file) : everyone;
+  const Access &access = contents.access ? static_cast<const Access &>(*contents.access) : everyone;
   const uint64_t epoch = randomNumber();
-  PeerOptions reached{epoch,
-                      std::chrono::seconds(5),
-                      peerCredentials(options.tls),
-                      readToken(options.peerToken),
-                      {}};
+  PeerOptions reached{
+      epoch, std::chrono::seconds(5), peerCredentials(options.tls), contents.peerToken, {}};
   // Otherwise clients could have the token sent to any address.
   if (!options.access.empty() || !options.peerToken.empty())
     reached.allowed.emplace(options.peers.begin(), options.peers.end());
@@ -258,8 +255,8 @@ int run(const Options &options) {
   Upkeep decisions(std::chrono::milliseconds(500), [&] { server.resolve(peers); });
   Upkeep upkeep(std::chrono::milliseconds(500), [&] {
     server.freeEnded();
-    if (file)
-      file->refresh();
+    if (contents.access)
+      contents.access->refresh();
     if (snapshots)
       snapshots->tick();
   });
@@ -272,7 +269,7 @@ int run(const Options &options) {
   log(Severity::Info, "listening",
       {{"address", address},
        {"tls", options.tls.isUsed() ? "1.3" : "none"},
-       {"access", file ? options.access : "everyone on this machine"}});
+       {"access", contents.access ? options.access : "everyone on this machine"}});
 
   int signal = 0;
   sigwait(&signals, &signal);
@@ -378,8 +375,8 @@ int main(int argc, char **argv) {
       verifyStore(verified);
       return 0;
     }
-    check(options);
-    return options.checkOnly ? 0 : run(options);
+    FileContents contents = check(options);
+    return options.checkOnly ? 0 : run(options, std::move(contents));
   } catch (const std::exception &error) {
     std::fprintf(stderr, "updraft-worker: %s\n", error.what());
     return 1;
