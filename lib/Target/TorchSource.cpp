@@ -295,15 +295,39 @@ LogicalResult Source::printUpdateGroup(RuleOp rule) {
   return success();
 }
 
+/// Returns the end of the names of a form's functions, of a rule with several forms.
+static std::string suffixOf(RuleOp form) {
+  if (!form.getMatrix())
+    return "_vector";
+  return form.getShapes() ? suffixOf(*form.getShapes()) : "_matrix";
+}
+
+/// Returns the condition under which a form is for the parameter `param`.
+static std::string conditionOf(RuleOp form) {
+  if (!form.getMatrix())
+    return "param.dim() < 2";
+  std::string comparisons;
+  for (auto [shape, comparison] : {std::pair(MatrixShapes::wide, "<"),
+                                   {MatrixShapes::square, "=="},
+                                   {MatrixShapes::tall, ">"}})
+    if (bitEnumContainsAny(form.getShapes().value_or(allShapes), shape))
+      comparisons += (comparisons.empty() ? "" : " or ") +
+                     ("param.shape[-2] " + Twine(comparison) + " param.shape[-1]").str();
+  return comparisons;
+}
+
 LogicalResult Source::printVariants(StringRef name, StringRef arguments,
                                     llvm::function_ref<LogicalResult(unsigned, StringRef)> print) {
   if (rules.size() == 1)
     return print(0, "");
-  if (failed(print(0, "_vector")) || failed(print(1, "_matrix")))
-    return failure();
+  for (auto [index, form] : llvm::enumerate(rules))
+    if (failed(print(index, suffixOf(form))))
+      return failure();
   begin(name, arguments);
-  os << "    variant = " << name << "_matrix if param.dim() > 1 else " << name << "_vector\n"
-     << "    return variant(" << arguments << ")\n";
+  for (RuleOp form : ArrayRef(rules).drop_back())
+    os << "    if " << conditionOf(form) << ":\n"
+       << "        return " << name << suffixOf(form) << "(" << arguments << ")\n";
+  os << "    return " << name << suffixOf(rules.back()) << "(" << arguments << ")\n";
   return success();
 }
 

@@ -10,7 +10,7 @@ from updraft import lang
 from .conftest import MOMENTUM
 from .rules_in_torch import IN_TORCH
 
-SHAPES = [(3, 4), (5,), (2, 3, 2), (), (1, 1)]
+SHAPES = [(3, 4), (5,), (2, 3, 2), (), (1, 1)]  # wide, tall and square matrices, and vectors
 STATIC = [
     ("AdamW", {"amsgrad": True, "maximize": True}),
     ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
@@ -86,6 +86,16 @@ def test_bf16_is_computed_in_f32():
 )
 def test_chains(chain):
     compare_steps(updraft.chain(*chain), torch.float64, 1e-12)
+
+
+@updraft.rule
+def by_shape(param, grad, matrix, lr=0.1):
+    of_matrix = lang.where(lang.rows(param) < lang.columns(param), 2 * lang.row_sum(grad), grad)
+    return param - lr * lang.where(matrix, of_matrix, 4 * grad)
+
+
+def test_a_rule_that_depends_on_the_shape_of_a_matrix():
+    compare_steps(by_shape, torch.float64, 1e-12)
 
 
 @updraft.rule
