@@ -97,3 +97,26 @@ updraft.rule @Narrow compute f64 {
   %d = arith.mulf %g, %k : f64
   updraft.next %d : f64
 }
+
+// -----
+
+// Each form of a rule, too.
+// CHECK-LABEL: updraft.variants
+// CHECK-NOT:     math.tanh
+// CHECK-NOT:     math.fpowi
+updraft.variants vectors {
+  updraft.rule @V compute f32 {
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    %t = math.tanh %g : f32
+    updraft.next %t : f32
+  }
+} matrices {
+  updraft.rule @V_matrix compute f32 matrix {
+    %three = arith.constant 3 : i64
+    %p = updraft.param stored f32 : f32
+    %g = updraft.grad stored f32 : f32
+    %c = math.fpowi %g, %three : f32, i64
+    updraft.next %c : f32
+  }
+}

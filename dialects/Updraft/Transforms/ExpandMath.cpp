@@ -99,12 +99,10 @@ Value expandFunction(Operation *op) {
 
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   void runOnOperation() override {
-    for (Operation &op : *getOperation().getBody()) {
-      if (isa<RuleOp>(op)) // has no loops
-        expandedOperations += expandFunctions(&op);
-      if (auto plan = dyn_cast<PlanOp>(op))
-        expandIn(plan);
-    }
+    for (RuleOp rule : formsIn<RuleOp>(getOperation())) // have no loops
+      expandedOperations += expandFunctions(rule);
+    for (PlanOp plan : formsIn<PlanOp>(getOperation()))
+      expandIn(plan);
   }
 
   void expandIn(PlanOp plan) {
