@@ -144,6 +144,19 @@ updraft.plan @P compute f32 {
 
 // -----
 
+// sweep_c4
+updraft.plan @P compute f32 {
+  %p = updraft.stream "param" : !updraft.stream<f32>
+  %g = updraft.stream "grad" : !updraft.stream<f32>
+  updraft.sweep reads(%p : !updraft.stream<f32>) writes(%p : !updraft.stream<f32>) {
+  ^bb0(%x: f32):
+    // expected-error @+1 {{'llvm.unreachable' op cannot end `updraft.sweep`, must be `updraft.store`}}
+    llvm.unreachable
+  }
+}
+
+// -----
+
 // validate_c4
 updraft.plan @P compute f32 {
   %p = updraft.stream "param" : !updraft.stream<f32>

@@ -290,6 +290,9 @@ LogicalResult verifyResults(SweepOp sweep) {
 
 // sweep_c4
 LogicalResult verifyBody(SweepOp sweep) {
+  Operation *last = sweep.getBody().front().getTerminator();
+  if (!isa<StoreOp>(last))
+    return last->emitOpError() << "cannot end `updraft.sweep`, must be `updraft.store`";
   for (Operation &operation : sweep.getBody().front().without_terminator()) {
     if (isa<RandomOp>(operation) && sweep.getOver() == Extent::element)
       continue;
