@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 #include <utility>
 
 using namespace updraft::gpu;
@@ -31,6 +32,8 @@ Status DeviceOptimizer::create(std::shared_ptr<Device> device, TensorDevice wher
   std::unique_ptr<DeviceOptimizer> optimizer(new DeviceOptimizer(
       std::move(device), where, std::move(kernels), pool ? *pool : ThreadPool::processHandle()));
   if (Status status = optimizer->addGroups(groups, groupCount); !status.ok())
+    return status;
+  if (Status status = optimizer->checkMatrices(); !status.ok())
     return status;
   if (const size_t count = optimizer->interface().probes.size(); count != 0) {
     const size_t rows = optimizer->probes->capacity();
@@ -59,6 +62,23 @@ Status DeviceOptimizer::create(std::shared_ptr<Device> device, TensorDevice wher
       std::none_of(plans.begin(), plans.end(),
                    [](const PlanInterface &plan) { return plan.skips; });
   result = std::move(optimizer);
+  return {};
+}
+
+/// Kernels count the elements of a row or column in 32 bits.
+Status DeviceOptimizer::checkMatrices() const {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  for (size_t i = 0; i < params.size(); ++i) {
+    const std::vector<SweepInterface> &sweeps = interface().plans[params[i].plan].sweeps;
+    const bool usesRows =
+        std::any_of(sweeps.begin(), sweeps.end(),
+                    [](const SweepInterface &sweep) { return sweep.isMatrix || sweep.isBatches; });
+    if (usesRows && std::max(params[i].shape.rows, params[i].shape.columns) > most)
+      return {UPD_UNSUPPORTED,
+              fmt::format("parameter `{}` is {}; a step on a GPU takes matrices of up to {} rows "
+                          "and columns",
+                          names[i], shapeText(params[i].layout), most)};
+  }
   return {};
 }
 

@@ -17,6 +17,7 @@ namespace updraft::gpu {
 class DeviceOptimizer final : public runtime::Optimizer {
 public:
   /// `where` is the C API's device of the tensors. `pool` may be null: the library's own.
+  /// UPD_UNSUPPORTED: a matrix has too many rows or columns for a kernel.
   static runtime::Status create(std::shared_ptr<Device> device, runtime::TensorDevice where,
                                 std::shared_ptr<const runtime::Kernels> kernels,
                                 const upd_group *groups, size_t groupCount, const upd_pool *pool,
@@ -67,6 +68,7 @@ private:
   void hyperSourcesChanged() override { discardPlan(); }
   runtime::Status statesBound(size_t param) override;
 
+  runtime::Status checkMatrices() const;
   /// Makes `to` the step for the gradients, and writes its tables.
   runtime::Status build(DeviceStep &to, Stream setup, bool isProbed);
   runtime::Status ringForDevice(ProbeRecord &ring);

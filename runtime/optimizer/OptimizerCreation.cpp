@@ -117,13 +117,10 @@ static Status checkCalls(const PlanInterface &plan, const TensorLayout &layout,
       const int64_t limit = isEigenproblem(call.function) ? maxEigenproblemRows : INT32_MAX;
       if (matrix.rows <= limit && matrix.columns <= limit)
         continue;
-      upd_tensor tensor{};
-      tensor.shape = layout.shape;
-      tensor.rank = layout.rank;
       return invalidArgument(fmt::format(
           "parameter `{}` is {}, so `{}` would take a matrix of {} x {}; it takes at "
           "most {} rows and columns",
-          name, layoutText(tensor), nameOf(call.function), matrix.rows, matrix.columns, limit));
+          name, shapeText(layout), nameOf(call.function), matrix.rows, matrix.columns, limit));
     }
   return {};
 }
@@ -145,23 +142,15 @@ Status Optimizer::choosePlan(Param &param) const {
   const bool usesRows =
       found->usesRows() || (isProbed && plans[interface().probedPlanOf(param.plan)].usesRows());
   if (own == TensorClass::Matrix && usesRows && !hasRowMajorMatrices(param.layout)) {
-    upd_tensor tensor{};
-    tensor.shape = param.layout.shape;
-    tensor.strides = param.layout.strides;
-    tensor.rank = param.layout.rank;
     return invalidArgument(
         fmt::format("parameter `{}` is {}, but rule `{}` works on rows and columns; give a tensor "
                     "whose last two dimensions are row-major",
-                    names.back(), layoutText(tensor), interface().name));
+                    names.back(), layoutText(param.layout), interface().name));
   }
   if (!param.layout.rowMajor && hasBlocks(found->tensors)) {
-    upd_tensor tensor{};
-    tensor.shape = param.layout.shape;
-    tensor.strides = param.layout.strides;
-    tensor.rank = param.layout.rank;
     return invalidArgument(fmt::format("parameter `{}` is {}, but rule `{}` has states in blocks "
                                        "of {} elements in row-major order; give a row-major tensor",
-                                       names.back(), layoutText(tensor), interface().name,
+                                       names.back(), layoutText(param.layout), interface().name,
                                        int(UPD_QUANT_BLOCK)));
   }
   for (size_t i = param.plan; i < plans.size(); i += interface().unprobedPlans()) {
@@ -186,14 +175,11 @@ Status Optimizer::checkSquareMatrices(const Param &param, const PlanInterface &p
     if (!__builtin_mul_overflow(matrices.rows, matrices.rows, &elements) &&
         !__builtin_mul_overflow(elements, matrices.batches, &elements) && elements <= maxElements)
       continue;
-    upd_tensor tensor{};
-    tensor.shape = param.layout.shape;
-    tensor.rank = param.layout.rank;
     const bool isState = stream.state != StreamInterface::none;
     return invalidArgument(fmt::format(
         "parameter `{}` is {}, so {} would have matrices of {} x {}; a parameter's square matrices "
         "have at most 2^40 elements",
-        names.back(), layoutText(tensor),
+        names.back(), shapeText(param.layout),
         isState ? fmt::format("its state `{}`", interface().states[stream.state].name)
                 : std::string("a step"),
         matrices.rows, matrices.rows));

@@ -173,13 +173,9 @@ Status Optimizer::checkRowGradient(const upd_row_grad &rowGrad) {
           name, interface().name));
   }
   if (layout.elements != 0 && !hasRowsApart(rowGrad, layout)) {
-    upd_tensor tensor{};
-    tensor.shape = layout.shape;
-    tensor.strides = layout.strides;
-    tensor.rank = layout.rank;
     return invalidArgument(fmt::format("parameter `{}` is {}, so its rows are not apart in memory; "
                                        "give a gradient of the whole parameter",
-                                       name, layoutText(tensor)));
+                                       name, layoutText(layout)));
   }
   // A first step would give such an initial value only to the listed rows.
   for (const StateInterface &state : interface().states) {

@@ -27,6 +27,15 @@ std::string updraft::runtime::layoutText(const upd_tensor &tensor) {
   return text;
 }
 
+std::string updraft::runtime::shapeText(const TensorLayout &layout) {
+  return listText(layout.shape, layout.rank);
+}
+
+std::string updraft::runtime::layoutText(const TensorLayout &layout) {
+  return shapeText(layout) +
+         (layout.rank > 0 ? " with strides " + listText(layout.strides, layout.rank) : "");
+}
+
 std::string updraft::runtime::otherLayoutText(const std::string &subject, const upd_tensor &tensor,
                                               const TensorLayout &layout,
                                               const std::string &owner) {
@@ -37,7 +46,7 @@ std::string updraft::runtime::otherLayoutText(const std::string &subject, const 
     return fmt::format("{} is {}, but {} is {}; give a tensor of the same shape and "
                        "strides",
                        subject, readable ? listText(tensor.shape, tensor.rank) : layoutText(tensor),
-                       owner, listText(layout.shape, layout.rank));
+                       owner, shapeText(layout));
   return fmt::format("{} is {}, but {} has strides {}; give a tensor of the same "
                      "strides",
                      subject, layoutText(tensor) + (tensor.strides ? "" : ", row-major"), owner,

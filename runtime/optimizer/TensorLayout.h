@@ -68,6 +68,10 @@ inline bool hasLayout(const upd_tensor &tensor, const TensorLayout &layout) {
 
 /// "[2, 3]", or "[2, 3] with strides [1, 2]" if it has strides.
 std::string layoutText(const upd_tensor &tensor);
+/// "[2, 3] with strides [1, 2]"
+std::string layoutText(const TensorLayout &layout);
+/// "[2, 3]"
+std::string shapeText(const TensorLayout &layout);
 
 /// Returns the error message for a tensor whose layout isn't that of `owner`. It contains both
 /// shapes or, if these are equal, both strides.

@@ -169,6 +169,27 @@ TEST_F(OnEmulator, RefusesTensorsThatAreElsewhere) {
   EXPECT_EQ(optimizer, nullptr);
 }
 
+TEST_F(OnEmulator, RefusesMatricesWithMoreColumnsThanAKernelCounts) {
+  const std::string text = "rule R() {\n"
+                           "  update(param, grad) {\n"
+                           "    next param = param - (if matrix then row_sum(grad) else grad)\n"
+                           "  }\n"
+                           "}\n";
+  upd_compile_options options{};
+  options.struct_size = sizeof(options);
+  options.cache_dir = "";
+  options.target = "emulator";
+  upd_rule_release(compiled);
+  ASSERT_EQ(upd_compile(text.data(), text.size(), "rows.upd", &options, &compiled), UPD_OK)
+      << upd_last_error();
+  const int64_t tooMany[2] = {1, int64_t(1) << 31};
+  param.shape = tooMany;
+  param.rank = 2;
+  EXPECT_EQ(create(), UPD_UNSUPPORTED);
+  EXPECT_STREQ(upd_last_error(), "parameter `0` is [1, 2147483648]; a step on a GPU takes matrices "
+                                 "of up to 2147483647 rows and columns");
+}
+
 TEST_F(OnEmulator, MayWorkOnTheCPU) {
   param = view(w, UPD_CPU);
   ASSERT_EQ(create(), UPD_OK) << upd_last_error();
