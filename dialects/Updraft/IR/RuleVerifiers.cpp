@@ -162,9 +162,10 @@ LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAna
   if (isa<NextOp>(operation))
     return success();
   if (auto require = dyn_cast<RequireOp>(operation)) {
-    // require_c2
+    // require_c1
     if (failed(verifyGroupExtent(require, require.getCondition(), "condition", extents)))
       return failure();
+    // require_c2
     return verifyMessage(require, require.getMessage(), hypers);
   }
   if (auto probe = dyn_cast<ProbeOp>(operation))

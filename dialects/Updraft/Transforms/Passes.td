@@ -300,12 +300,14 @@ def FuseEpiloguesPass : Pass<"updraft-fuse-epilogues", "::mlir::ModuleOp"> {
   let summary = "Add matrices to products where their tiles are stored";
   let description = [{
     For plans that run on a CPU. If a sweep adds a matrix to a product, each times a scalar, or
-    subtracts one from the other, the product does it: it adds the matrix to each tile before it stores the tile. So the product is
-    never in memory, and the sweep reads the sum in place of two streams. If the sweep computed
-    nothing else, it is erased. Bits stay the same, and a step needs no more matrices at a time.
-    Constant factors become results of the first prologue.
+    subtracts one from the other, the product does it: it adds the matrix to each tile before it
+    stores the tile. So the product is never in memory, and the sweep reads the sum in place of two
+    streams. If the sweep adds a second matrix, and only stores the sum to that matrix, the matrix
+    becomes the product's target. A sweep that computed nothing else is erased. Bits stay the same,
+    and a step needs no more matrices at a time. Constant factors become results of the first
+    prologue.
 
-    A product adds one matrix. It doesn't compute a sum if the sweep uses an element of the product
+    A product adds at most one matrix, and writes at most one target. It doesn't compute a sum if the sweep uses an element of the product
     or the matrix for something else, too; if the matrix has another shape or type; if the sweep has
     another condition than the product; if the sum needs something that is computed after the
     product; or if the product is symmetric and the matrix isn't known to be.
