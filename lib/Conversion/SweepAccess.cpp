@@ -18,39 +18,23 @@ SweepAccess::SweepAccess(const OpBuilder &outer, const PlanInterface &interface,
       vectorLanes(shape.vectorLanes), space(shape.space), accessBytes(shape.accessBytes),
       i64(builder.getI64Type()), byRows(sweep.runsByRows()), byBatches(sweep.runsByBatches()) {}
 
-FailureOr<StreamAccess> SweepAccess::findStream(Value stream) {
+static StreamAccess accessTo(Value stream) {
   Type storage = cast<StreamType>(stream.getType()).getStorage();
   if (const StorageConversion *conversion = StorageConversion::find(storage))
-    return StreamAccess{stream, conversion};
-  if (auto blocked = dyn_cast<BlockedType>(storage))
-    return StreamAccess{stream, nullptr, BlockedStorage(blocked.getQuantisation())};
-  return sweep.emitOpError() << "has a stream of " << storage
-                             << ", a CPU stores `f32`, `f64`, `bf16`, `f16`, `i8` and blocks";
+    return {stream, conversion};
+  return {stream, nullptr, BlockedStorage(cast<BlockedType>(storage).getQuantisation())};
 }
 
-LogicalResult SweepAccess::findStreams() {
-  auto findAll = [&](ValueRange streams, SmallVectorImpl<StreamAccess> &result) {
-    for (Value stream : streams) {
-      FailureOr<StreamAccess> access = findStream(stream);
-      if (failed(access))
-        return failure();
-      result.push_back(*access);
-    }
-    return success();
-  };
-  if (failed(findAll(sweep.getReads(), reads)) || failed(findAll(sweep.getWrites(), writes)) ||
-      failed(findAll(sweep.getTemporaries(), writes)))
-    return failure();
+void SweepAccess::findStreams() {
+  for (Value stream : sweep.getReads())
+    reads.push_back(accessTo(stream));
+  for (Value stream : llvm::concat<Value>(sweep.getWrites(), sweep.getTemporaries()))
+    writes.push_back(accessTo(stream));
   for (auto [reduction, result] : llvm::zip(sweep.getReductionRange(), sweep.getResults())) {
     ReductionAccess &access = reductions.emplace_back(ReductionAccess{reduction, {}});
-    if (!isa<StreamType>(result.getType()))
-      continue;
-    FailureOr<StreamAccess> stream = findStream(result);
-    if (failed(stream))
-      return failure();
-    access.stream = *stream;
+    if (isa<StreamType>(result.getType()))
+      access.stream = accessTo(result);
   }
-  return success();
 }
 
 SmallVector<StreamAccess *> SweepAccess::allStreams() {

@@ -75,9 +75,8 @@ protected:
               AccessShape shape);
   virtual ~SweepAccess() = default;
 
-  /// Finds the streams and reductions of the sweep. Reports a stream of a type that no target can
-  /// store.
-  mlir::LogicalResult findStreams();
+  /// Finds the streams and reductions of the sweep.
+  void findStreams();
   llvm::SmallVector<StreamAccess *> allStreams();
   /// Loads the scalars from the kernel's `row`.
   void loadScalars(mlir::Value row);
@@ -162,9 +161,6 @@ protected:
   RandomSite site;                               ///< of the current tensor
   mlir::Value rows, columns;                     ///< of the current tensor
   LoopOrigin origin;                             ///< of the current sequence
-
-private:
-  mlir::FailureOr<StreamAccess> findStream(mlir::Value stream);
 };
 
 } // namespace updraft

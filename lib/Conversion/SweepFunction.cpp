@@ -17,8 +17,9 @@ SweepBuilder::SweepBuilder(const OpBuilder &outer, const PlanInterface &interfac
     : SweepAccess(outer, interface, sweep, {shape.lanes}), maskRemainder(shape.maskRemainder) {}
 
 LogicalResult SweepBuilder::build(unsigned index) {
-  if (failed(checkVectorizable(sweep)) || failed(findStreams()))
+  if (failed(checkVectorizable(sweep)))
     return failure();
+  findStreams();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   std::string name = (interface.plan.getSymName() + "_sweep" + Twine(index)).str();
   auto function = func::FuncOp::create(

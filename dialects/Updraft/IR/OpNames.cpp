@@ -8,20 +8,15 @@ using namespace updraft;
 
 namespace {
 
-/// Returns the name that `value` has in the source, or "".
-StringRef nameOf(Value value) {
-  return TypeSwitch<Operation *, StringRef>(value.getDefiningOp())
-      .Case<HyperOp, StreamOp, ScalarOp>([](auto op) { return op.getName(); })
-      .Case<StepOp>([](auto) { return "step"; })
-      .Case<FirstOp>([](auto) { return "first"; })
-      .Default([](auto) { return StringRef(); });
-}
-
+/// Names arguments as the values that are passed.
 void nameArguments(Block::BlockArgListType arguments, ValueRange values,
                    OpAsmSetValueNameFn setName) {
   for (auto [argument, value] : llvm::zip(arguments, values))
-    if (StringRef name = value.getDefiningOp() ? nameOf(value) : StringRef(); !name.empty())
-      setName(argument, name);
+    if (auto op = value.getDefiningOp<OpAsmOpInterface>())
+      op.getAsmResultNames([&, argument = argument, value = value](Value result, StringRef name) {
+        if (result == value)
+          setName(argument, name);
+      });
 }
 
 } // namespace
