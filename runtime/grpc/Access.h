@@ -11,10 +11,11 @@
 
 namespace updraft::worker {
 
-/// The names in a request; empty: none.
+/// The names in a request, and how much it may change.
 struct Named {
-  std::string_view optimizer = {};
-  std::string_view client = {};
+  std::string_view optimizer = {}; ///< empty: none
+  std::string_view client = {};    ///< empty: none
+  bool needsAll = false;           ///< may change what any optimizer uses
 };
 
 /// Decides whether the sender of a request has a role. Thread-safe.

@@ -13,6 +13,7 @@
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/support/method_handler.h>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -117,7 +118,7 @@ grpc::Status WorkerService::KeepAlive(grpc::ServerContext *context,
 
 grpc::Status WorkerService::putParameters(grpc::ServerContext &context, Messages &messages) {
   return answer(context, __func__, [&] {
-    access.require(context, Role::Admin, {});
+    access.require(context, Role::Admin, {.needsAll = true});
     uint64_t record = 0;
     TensorReader reader(server.budget(), [&](const std::string &name, server::Tensor tensor) {
       record = server.put(name, std::move(tensor));
@@ -136,6 +137,9 @@ grpc::Status WorkerService::GetParameters(grpc::ServerContext *context,
                                           grpc::ServerWriter<v1::TensorChunk> *chunks) {
   return answer(*context, __func__, [&] {
     access.require(*context, Role::Reader, {});
+    if (std::set(request->names().begin(), request->names().end()).size() !=
+        static_cast<size_t>(request->names_size()))
+      throw Refusal(Reason::InvalidArgument, "a parameter is named twice");
     const server::Parameters found =
         request->names().empty()
             ? server.parameters().all()
@@ -173,7 +177,7 @@ grpc::Status WorkerService::CreateOptimizer(grpc::ServerContext *context,
   return answer(*context, __func__, [&] {
     access.require(*context, Role::Trainer, {.optimizer = request->optimizer()});
     if (!server.hasOptimizer(*request)) {
-      access.require(*context, Role::Admin, {.optimizer = request->optimizer()});
+      access.require(*context, Role::Admin, {.needsAll = true});
       server.createOptimizer(*request);
     }
     for (const auto &hypers : server.hypers(request->optimizer()))
@@ -225,10 +229,10 @@ grpc::Status WorkerService::PutStates(grpc::ServerContext *context,
     const std::string optimizer = request.optimizer();
     access.require(*context, Role::Admin, {.optimizer = optimizer});
     std::string file;
-    std::vector<server::Budget::Reservation> reserved;
+    server::Budget::Reservation reserved;
     do {
       const std::string &data = request.chunk().data();
-      reserved.push_back(server.budget().reserve(data.size(), "a file of states"));
+      reserved.add(server.budget().reserve(data.size(), "a file of states"));
       file += data;
     } while (requests->Read(&request));
     requireWhole(*context);
@@ -262,9 +266,9 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
     const auto optimizer = server.optimizer(into.optimizer());
     std::vector<server::Gradient> gradients;
     std::optional<std::vector<int64_t>> rows;
-    std::vector<server::Budget::Reservation> reserved;
+    server::Budget::Reservation reserved;
     TensorReader reader(budget, [&](const std::string &name, server::Tensor tensor) {
-      reserved.push_back(budget.reserve(gradientBytes, "a gradient"));
+      reserved.add(budget.reserve(gradientBytes, "a gradient"));
       gradients.push_back({optimizer->positionOf(name), std::exchange(rows, std::nullopt),
                            std::move(tensor), std::exchange(reserved, {})});
     });
@@ -277,8 +281,8 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
           throw Refusal(
               Reason::ResourceExhausted,
               fmt::format("a gradient has more than {} rows; push it in parts", mostRows));
-        reserved.push_back(budget.reserve(static_cast<size_t>(indices.size()) * sizeof(int64_t),
-                                          "the list of rows of a gradient"));
+        reserved.add(budget.reserve(static_cast<size_t>(indices.size()) * sizeof(int64_t),
+                                    "the list of rows of a gradient"));
         rows->insert(rows->end(), indices.begin(), indices.end());
       }
       if (message.has_chunk())
@@ -322,7 +326,7 @@ grpc::Status WorkerService::TakeSnapshot(grpc::ServerContext *context,
                                          const v1::TakeSnapshotRequest *,
                                          v1::TakeSnapshotResponse *) {
   return answer(*context, __func__, [&] {
-    access.require(*context, Role::Admin, {});
+    access.require(*context, Role::Admin, {.needsAll = true});
     server.takeSnapshot();
   });
 }

@@ -57,6 +57,12 @@ public:
       if (state)
         state->release(bytes);
     }
+    /// Adds the bytes of another reservation of the same budget.
+    void add(Reservation other) {
+      if (!state)
+        state = other.state;
+      bytes += std::exchange(other.bytes, 0);
+    }
 
   private:
     friend Budget;

@@ -75,12 +75,16 @@ ClientTable::Request::~Request() {
 
 Budget &ClientTable::Request::budget() const { return client->budget; }
 
+bool ClientTable::isOld(const Answer &answer) const {
+  return answer.progress == Progress::Known && clock() - answer.time >= limits.answerAge;
+}
+
 /// Makes room for one more answer. Restored ones don't count: they are as young as the process,
 /// although most of them could have been forgotten before.
 void ClientTable::forgetOld(Client &client) {
   while (client.answers.size() - client.restored >= limits.answers) {
     const auto &[sequence, answer] = *client.answers.begin();
-    if (answer.progress != Progress::Known || clock() - answer.time < limits.answerAge)
+    if (!isOld(answer))
       throw Refusal(Reason::ResourceExhausted,
                     fmt::format("the client has sent {} requests in the last {} s, and their "
                                 "answers must be kept; acknowledge them (RequestId.answered)",
@@ -88,6 +92,15 @@ void ClientTable::forgetOld(Client &client) {
     client.forgotten = std::max(client.forgotten, sequence);
     forgetFirst(client);
   }
+}
+
+void ClientTable::forgetOldAnswers() {
+  const std::lock_guard guard(mutex);
+  for (const auto &[name, client] : clients)
+    while (!client->answers.empty() && isOld(client->answers.begin()->second)) {
+      client->forgotten = std::max(client->forgotten, client->answers.begin()->first);
+      forgetFirst(*client);
+    }
 }
 
 void ClientTable::forgetFirst(Client &client) {

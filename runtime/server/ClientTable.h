@@ -94,6 +94,8 @@ public:
   /// Forgets those of `names` that still are. Calls `record` with each name before.
   void forgetEnded(const std::vector<std::string> &names,
                    const std::function<void(const std::string &)> &record);
+  /// Forgets answers that have been kept for long enough.
+  void forgetOldAnswers();
   /// Forgets a client, if it is registered.
   void forget(const std::string &name);
 
@@ -142,6 +144,7 @@ private:
   bool isForgettable(const Client &client) const;
   const std::shared_ptr<Client> &find(const std::string &name) const;
   Client &place(const std::string &name);
+  bool isOld(const Answer &answer) const;
   void forgetOld(Client &client);
   void forgetFirst(Client &client);
 

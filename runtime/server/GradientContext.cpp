@@ -85,6 +85,13 @@ void addRows(Sum &sum, const Gradient &gradient, const PlaceOf &placeOf) {
     sum.add(gradient.values.data() + i * bytes, placeOf((*gradient.rows)[i]) * perRow, perRow);
 }
 
+size_t rowsIn(const Gradients &given) {
+  size_t result = 0;
+  for (const Gradient *gradient : given)
+    result += gradient->rows->size();
+  return result;
+}
+
 /// The sum of gradients of rows: each row once, in ascending order.
 Tensor sumRows(const Gradients &given, Budget &budget, std::vector<int64_t> &rows) {
   for (const Gradient *gradient : given)
@@ -120,39 +127,48 @@ void GradientContext::add(const RequestKey &request, std::vector<Gradient> gradi
   const std::lock_guard guard(mutex);
   if (gradients.empty() || requests.contains(request))
     return;
-  if (summed)
+  if (applied)
     throw Refusal(Reason::FailedPrecondition,
                   "the context has been stepped, and takes no more gradients; open another");
+  if (!latest.expired())
+    throw Refusal(Reason::Unavailable, "a step of the context is under way; try again");
   for (const Gradient &gradient : gradients)
     size += gradient.values.bytes();
   requests.emplace(request, std::move(gradients));
 }
 
-const std::map<size_t, SummedGradient> &GradientContext::sum(Budget &budget) {
+void GradientContext::close() {
   const auto guard = dist::lockPatiently(mutex);
-  if (summed)
-    return *summed;
+  applied = latest.lock();
+}
+
+std::shared_ptr<const SummedGradients> GradientContext::sum(Budget &budget) {
+  const auto guard = dist::lockPatiently(mutex);
+  if (std::shared_ptr<const SummedGradients> known = latest.lock())
+    return known;
   std::map<size_t, Gradients> byParam;
   for (const auto &[request, gradients] : requests)
     for (const Gradient &gradient : gradients)
       byParam[gradient.param].push_back(&gradient);
-  std::map<size_t, SummedGradient> result;
-  std::vector<Tensor> memory;
+  auto result = std::make_shared<SummedGradients>();
   for (const auto &[param, given] : byParam) {
-    SummedGradient &one = result[param];
+    SummedGradient &one = result->byParam[param];
     one.isWhole = std::any_of(given.begin(), given.end(), [](auto *each) { return !each->rows; });
-    // A single gradient is used where it is.
+    if (!one.isWhole)
+      result->rows.add(
+          budget.reserve(rowsIn(given) * sizeof(int64_t), "the list of rows of a sum"));
+    // The values of a single gradient are used where they are.
     if (const Gradient &only = *given.front();
         given.size() == 1 && (!only.rows || isAscending(*only.rows))) {
       one.rows = only.rows.value_or(std::vector<int64_t>());
       one.view = only.values.view();
       continue;
     }
-    memory.push_back(one.isWhole ? sumWhole(given, budget) : sumRows(given, budget, one.rows));
-    one.view = memory.back().view();
+    result->memory.push_back(one.isWhole ? sumWhole(given, budget)
+                                         : sumRows(given, budget, one.rows));
+    one.view = result->memory.back().view();
   }
-  sums = std::move(memory);
-  // The shapes moved with the tensors, so the views stay valid: vectors keep their elements.
-  summed = std::move(result);
-  return *summed;
+  // A tensor's shape moves with it, so views stay valid when `memory` grows.
+  latest = result;
+  return result;
 }

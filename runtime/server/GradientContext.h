@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -24,7 +25,7 @@ struct Gradient {
   /// Indices into the first dimension, in any order, with repetitions; none for a whole gradient.
   std::optional<std::vector<int64_t>> rows;
   Tensor values;
-  std::vector<Budget::Reservation> reserved = {}; ///< for what it takes besides its values
+  Budget::Reservation reserved = {}; ///< for what it takes besides its values
 };
 
 /// The sum of all gradients of a parameter.
@@ -34,28 +35,37 @@ struct SummedGradient {
   upd_tensor view{};
 };
 
+/// The sums of a context's gradients. Valid as long as the context.
+struct SummedGradients {
+  std::map<size_t, SummedGradient> byParam;
+  std::vector<Tensor> memory; ///< of the sums
+  Budget::Reservation rows;   ///< for the lists of rows
+};
+
 /// The gradients for a step, from any number of clients. Sums are taken in the order of clients'
 /// names, then of their requests, then within a request, whatever the order of arrival. They are
 /// taken in f32, or in f64 for gradients in f64, and rounded once. Thread-safe.
 class GradientContext {
 public:
   /// Adds a request's gradients. Does nothing if it was added before, or has none. Throws
-  /// FailedPrecondition once the context has been summed.
+  /// Unavailable while a step has the sum, and FailedPrecondition once the context is closed.
   void add(const RequestKey &request, std::vector<Gradient> gradients);
 
   /// The bytes of all gradients.
   size_t bytes() const { return size; }
 
-  /// Sums the gradients, by parameter. From the first call on the context takes no more gradients;
-  /// later calls return the same. Throws ResourceExhausted. Valid as long as the context.
-  const std::map<size_t, SummedGradient> &sum(Budget &budget);
+  /// Sums the gradients. Returns the same as before if a step still has that. Throws
+  /// ResourceExhausted.
+  std::shared_ptr<const SummedGradients> sum(Budget &budget);
+  /// A step has applied the sum, and still has it. Other steps get the same one.
+  void close();
 
 private:
   std::atomic<size_t> size = 0;
   std::mutex mutex;
   std::map<RequestKey, std::vector<Gradient>> requests;
-  std::vector<Tensor> sums; ///< memory of `summed`
-  std::optional<std::map<size_t, SummedGradient>> summed;
+  std::weak_ptr<const SummedGradients> latest;
+  std::shared_ptr<const SummedGradients> applied; ///< null until `close`
 };
 
 } // namespace updraft::server

@@ -32,11 +32,13 @@ Refusal updraft::server::lockTimeout() {
 
 std::vector<ParameterCopy> updraft::server::copiesOf(const Parameters &parameters, Budget &budget,
                                                      dist::Patience patience) {
+  constexpr size_t pageBytes = 4096; // the memory of a tensor is whole pages
   std::vector<ParameterCopy> copies;
-  for (const auto &parameter : parameters)
-    copies.push_back({Tensor(parameter->tensor.dtype(), parameter->tensor.shape(), budget,
-                             fmt::format("a copy of `{}`", parameter->name)),
-                      0});
+  for (const auto &parameter : parameters) {
+    const std::string what = fmt::format("a copy of `{}`", parameter->name);
+    copies.push_back({Tensor(parameter->tensor.dtype(), parameter->tensor.shape(), budget, what), 0,
+                      budget.reserve(pageBytes, what)});
+  }
   std::vector<size_t> places(parameters.size());
   std::iota(places.begin(), places.end(), size_t(0));
   const dist::StorageLocks locks = locksOf(parameters);

@@ -34,6 +34,7 @@ dist::StorageLocks locksOf(const Parameters &parameters);
 struct ParameterCopy {
   Tensor tensor;
   uint64_t version = 0;
+  Budget::Reservation reserved = {}; ///< for what it takes besides its values
 };
 
 /// Copies of their values, all of the same moment. Throws ResourceExhausted, or Unavailable if a

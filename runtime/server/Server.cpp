@@ -44,15 +44,16 @@ Server::Entry &Server::entry(const std::string &name) {
   return const_cast<Entry &>(std::as_const(*this).entry(name));
 }
 
-Server::Target Server::target(const std::string &optimizer, uint64_t context) const {
+Server::Target Server::target(const std::string &optimizer, uint64_t context,
+                              const std::string &client) const {
   const std::lock_guard guard(mutex);
   const Entry &found = entry(optimizer);
   const auto open = found.contexts.find(context);
-  if (open == found.contexts.end())
+  if (open == found.contexts.end() || !open->second.clients.contains(client))
     throw Refusal(Reason::ContextUnknown,
-                  fmt::format("optimizer `{}` has no open context {}; it was "
+                  fmt::format("client `{}` doesn't have context {} of optimizer `{}` open; it was "
                               "released, or never opened",
-                              optimizer, context));
+                              client, context, optimizer));
   return {found.optimizer, open->second.context};
 }
 
@@ -108,10 +109,12 @@ void Server::deleteOptimizer(const std::string &name) {
   std::shared_ptr<ServedOptimizer> optimizer;
   {
     const std::lock_guard guard(mutex);
-    const auto found = optimizers.find(name);
-    if (found == optimizers.end())
-      return;
-    optimizer = found->second.optimizer;
+    if (const auto found = optimizers.find(name); found != optimizers.end())
+      optimizer = found->second.optimizer;
+  }
+  if (!optimizer) {
+    recorder.syncAll(); // an earlier request to delete it may not have been answered
+    return;
   }
   const uint64_t record = optimizer->close(recorder, patience);
   Entry last; // freed after the mutex is unlocked
@@ -190,7 +193,10 @@ void Server::registerClient(const std::string &name) {
     const ChangeGate::Change change(recorder.gate);
     table.add(name, [&] { record = recorder.addClient(name); });
   }
-  recorder.sync(record);
+  if (record != 0)
+    recorder.sync(record);
+  else
+    recorder.syncAll(); // the first request for it may not have been answered
 }
 
 /// How long freed memory is kept for other tensors: longer than most steps take.
@@ -215,6 +221,7 @@ void Server::freeEnded() {
       }
   }
   memory.freeUnused(keptFor);
+  table.forgetOldAnswers();
   std::vector<std::string> forgotten = table.forgettable();
   {
     // Their steps still have to be decided.
@@ -236,7 +243,7 @@ void Server::freeEnded() {
 
 void Server::push(const std::string &name, uint64_t context, const RequestKey &request,
                   std::vector<Gradient> gradients, const ServedOptimizer *of) {
-  const auto [optimizer, given] = target(name, context);
+  const auto [optimizer, given] = target(name, context, request.client);
   if (of && of != optimizer.get())
     throw Refusal(
         Reason::ContextUnknown,
@@ -250,7 +257,7 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
                      const worker::v1::Staleness &staleness) {
   const ClientTable::Request carriedOut(table, request.client);
   return table.once(request, [&] {
-    const auto [optimizer, given] = target(name, context);
+    const auto [optimizer, given] = target(name, context, request.client);
     const auto begin = std::chrono::steady_clock::now();
     if (recorder.isDurable() || !optimizer->isQuick(given->bytes()))
       dist::aboutToWait();
@@ -260,14 +267,16 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
         throw Refusal(Reason::Unavailable,
                       "the step is prepared as one of several workers, and not decided; try again");
     }
-    const auto &gradients = given->sum(memory);
-    const auto stepped = static_cast<int64_t>(gradients.size());
+    const std::shared_ptr<const SummedGradients> sum = given->sum(memory);
+    const auto stepped = static_cast<int64_t>(sum->byParam.size());
     const std::unique_ptr<ServedStep> step =
-        optimizer->prepare(gradients, patience, memory, staleness);
+        optimizer->prepare(sum->byParam, patience, memory, staleness);
     if (table.isDecided(request)) // while this waited for locks
       throw Refusal(Reason::Unavailable, "the step has just been applied; try again");
-    if (!step)
+    if (!step) {
+      given->close();
       return stepped;
+    }
     uint64_t record = 0;
     {
       const ChangeGate::Change change(recorder.gate);
@@ -275,6 +284,7 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
       table.decide(request, stepped);
       step->apply();
     }
+    given->close();
     ++steps;
     recorder.sync(record);
     optimizer->took(std::chrono::steady_clock::now() - begin);

@@ -95,8 +95,9 @@ public:
   /// are old. Frees memory that is kept for tensors and unused. Called every few seconds.
   void freeEnded();
 
-  /// Adds all of the gradients or, on a refusal, none. Throws ContextUnknown if the optimizer is no
-  /// longer `of`, whose positions the gradients have; null: the current one.
+  /// Adds all of the gradients or, on a refusal, none. Throws ContextUnknown if the client doesn't
+  /// have the context open, or the optimizer is no longer `of`, whose positions the gradients have;
+  /// null: the current one.
   void push(const std::string &optimizer, uint64_t context, const RequestKey &request,
             std::vector<Gradient> gradients, const ServedOptimizer *of = nullptr);
   /// Returns the number of stepped parameters, also if the step was carried out before.
@@ -148,8 +149,9 @@ private:
     std::shared_ptr<ServedOptimizer> optimizer;
     std::shared_ptr<GradientContext> context;
   };
-  /// Throws NotFound or ContextUnknown.
-  Target target(const std::string &optimizer, uint64_t context) const;
+  /// Throws NotFound, or ContextUnknown if the client doesn't have the context open: after its
+  /// lease has ended or the worker was started again, gradients may be missing.
+  Target target(const std::string &optimizer, uint64_t context, const std::string &client) const;
   // Called with `mutex` held. The first two throw NotFound, the third AlreadyExists.
   const Entry &entry(const std::string &name) const;
   Entry &entry(const std::string &name);
@@ -160,7 +162,8 @@ private:
   struct Prepared {
     Transaction transaction;
     std::shared_ptr<ServedOptimizer> optimizer;
-    std::shared_ptr<const void> owner; ///< of the gradients
+    std::shared_ptr<GradientContext> context; ///< null for a step that was read from the journal
+    std::shared_ptr<const void> owner;        ///< of the gradients
     const std::map<size_t, SummedGradient> *gradients = nullptr;
     std::unique_ptr<ServedStep> step; ///< null if there are no gradients
     bool isRecorded = false;

@@ -67,10 +67,13 @@ int64_t Server::prepare(const Transaction &transaction) {
 
 void Server::prepare(Prepared &entry) {
   const Transaction &transaction = entry.transaction;
-  auto [optimizer, context] = target(transaction.optimizer, transaction.context);
+  auto [optimizer, context] =
+      target(transaction.optimizer, transaction.context, transaction.request.client);
   entry.optimizer = std::move(optimizer);
-  entry.gradients = &context->sum(memory);
-  entry.owner = std::move(context);
+  entry.context = std::move(context);
+  const std::shared_ptr<const SummedGradients> sum = entry.context->sum(memory);
+  entry.gradients = &sum->byParam;
+  entry.owner = sum;
   entry.step = entry.optimizer->prepare(*entry.gradients, patience, memory, transaction.staleness);
   if (table.isDecided(transaction.request)) // while this waited for locks
     throw Refusal(Reason::Unavailable, "the step has just been applied; try again");
@@ -102,19 +105,25 @@ void Server::commit(Prepared &entry, const Decision &decision) {
   uint64_t record = 0;
   try {
     const ChangeGate::Change change(recorder.gate);
+    if (!decision.unacknowledged.empty()) { // first, because nothing may fail after the record
+      const std::lock_guard guard(transactions);
+      decisions.insert_or_assign(request, decision);
+    }
     record = recorder.decide(decision);
     table.decide(request, decision.stepped);
     if (entry.step)
       entry.step->apply();
     const std::lock_guard guard(transactions);
-    if (!decision.unacknowledged.empty())
-      decisions.insert_or_assign(request, decision);
     entry.isRecorded = false; // for snapshots
   } catch (...) {
     const std::lock_guard guard(transactions);
+    if (record == 0)
+      decisions.erase(request);
     entry.isBusy = false; // still prepared
     throw;
   }
+  if (entry.context)
+    entry.context->close();
   steps += entry.step ? 1 : 0;
   try {
     recorder.sync(record);
@@ -216,9 +225,9 @@ int64_t Server::stepAll(const std::string &optimizer, uint64_t context, const Re
     for (size_t position : order) {
       const std::string &worker = workers[position];
       transaction.self = position;
-      if (position != 0)
-        decision.unacknowledged.insert(worker); // it may prepare although its answer is lost
       try {
+        if (position != 0)
+          decision.unacknowledged.insert(worker); // it may prepare although its answer is lost
         decision.stepped +=
             position == 0 ? prepare(transaction) : peers.prepare(worker, transaction);
       } catch (const Refusal &refusal) {
@@ -312,17 +321,18 @@ void Server::resolve(Peers &peers) {
     tell(std::move(decision), peers);
   for (const Transaction &transaction : inDoubt) {
     Decision decision{transaction.request, transaction.attempt, false, 0, {}};
-    bool isDecided = transaction.self == 0; // without a decision of its own, it is aborted
-    for (size_t i = 0; i < transaction.workers.size() && !isDecided; ++i) {
+    // Without a decision of the coordinator, the step is aborted. But the coordinator may have lost
+    // its store after it told another worker.
+    bool isDecided = transaction.self == 0;
+    for (size_t i = 0; i < transaction.workers.size() && !decision.isCommitted; ++i) {
       if (i == transaction.self)
         continue;
       try {
         const Outcome outcome =
             peers.outcome(transaction.workers[i], transaction.request, transaction.attempt);
         decision.isCommitted = outcome == Outcome::Committed;
-        // Another worker than the coordinator may just not have been asked to prepare.
-        isDecided = decision.isCommitted || (i == 0 && outcome == Outcome::Unknown);
-        if (i == 0 && !isDecided)
+        isDecided |= decision.isCommitted || (i == 0 && outcome == Outcome::Unknown);
+        if (i == 0 && outcome == Outcome::Undecided)
           break;                  // the coordinator is there, and will decide
       } catch (const Refusal &) { // ask the next
       }

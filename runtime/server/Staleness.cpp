@@ -31,8 +31,14 @@ LimitedGradients::LimitedGradients(const std::map<size_t, SummedGradient> &gradi
   for (const auto &[param, gradient] : gradients) {
     const Parameter &parameter = *parameters[param];
     const auto read = staleness.versions().find(parameter.name);
-    if (read == staleness.versions().end() || read->second >= parameter.version)
+    if (read == staleness.versions().end())
       continue;
+    if (read->second > parameter.version)
+      throw Refusal(Reason::Stale,
+                    fmt::format("the gradient of `{}` is of version {}, and the parameter has "
+                                "version {}: the worker was started again, and has lost the later "
+                                "ones; get the parameters",
+                                parameter.name, read->second, parameter.version.load()));
     const uint64_t age = parameter.version - read->second;
     if (age <= staleness.most())
       continue;
@@ -42,8 +48,12 @@ LimitedGradients::LimitedGradients(const std::map<size_t, SummedGradient> &gradi
                                 "version {}; at most {} versions may be between them",
                                 parameter.name, read->second, parameter.version.load(),
                                 staleness.most()));
-    if (scaled.empty())
+    if (scaled.empty()) {
+      for (const auto &[each, listed] : gradients)
+        rows.add(
+            budget.reserve(listed.rows.size() * sizeof(int64_t), "the list of rows of a gradient"));
       all = gradients;
+    }
     const double factor = (double(staleness.most()) + 1) / (double(age) + 1);
     scaled.push_back(scaledBy(factor, gradient.view, budget));
     // The shape stays that of the given gradient, which stays where it is.

@@ -27,6 +27,7 @@ public:
 private:
   const std::map<size_t, SummedGradient> &given;
   std::map<size_t, SummedGradient> all; ///< if some are scaled
+  Budget::Reservation rows;             ///< for the lists of rows in `all`
   std::vector<Tensor> scaled;
 };
 

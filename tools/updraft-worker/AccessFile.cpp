@@ -20,41 +20,35 @@ using package::Digest;
 using server::Reason;
 using server::Refusal;
 
-static std::vector<AccessEntry> read(const std::string &path) {
-  return parseAccess(readInput(path), path);
-}
-
 AccessFile::AccessFile(std::string given)
-    : path(std::move(given)), entries(read(path)), changed(std::filesystem::last_write_time(path)) {
-}
+    : path(std::move(given)), known(readInput(path)), entries(parseAccess(known, path)) {}
 
 void AccessFile::refresh() {
+  // The content is compared, because a file may be replaced by one with the same time.
+  std::string content, error;
   try {
-    const auto time = std::filesystem::last_write_time(path);
-    {
-      const std::shared_lock guard(mutex);
-      if (time == changed)
-        return;
-    }
-    std::vector<AccessEntry> found;
-    std::string error;
+    content = readInput(path);
+  } catch (const std::runtime_error &thrown) {
+    error = content = thrown.what();
+  }
+  if (content == known)
+    return;
+  known = std::move(content); // an error is logged once
+  std::vector<AccessEntry> found;
+  if (error.empty())
     try {
-      found = read(path);
+      found = parseAccess(known, path);
     } catch (const std::runtime_error &thrown) {
       error = thrown.what();
     }
-    const std::lock_guard guard(mutex);
-    changed = time; // an error is logged once
-    if (!error.empty()) {
-      log(Severity::Error, "the access file is unchanged, because it has an error",
-          {{"error", error}});
-      return;
-    }
-    entries = std::move(found);
-    log(Severity::Info, "access file read", {{"entries", std::to_string(entries.size())}});
-  } catch (const std::filesystem::filesystem_error &error) {
-    log(Severity::Error, "cannot read the access file", {{"error", error.what()}});
+  if (!error.empty()) {
+    log(Severity::Error, "the access file is unchanged, because it has an error",
+        {{"error", error}});
+    return;
   }
+  const std::lock_guard guard(mutex);
+  entries = std::move(found);
+  log(Severity::Info, "access file read", {{"entries", std::to_string(entries.size())}});
 }
 
 namespace {
@@ -98,8 +92,9 @@ bool mayName(const AccessEntry &entry, Named named) {
     return named.client.starts_with(name) &&
            (named.client.size() == name.size() || named.client[name.size()] == '/');
   };
-  return (named.optimizer.empty() || entry.optimizers.empty() ||
-          entry.optimizers.contains(std::string(named.optimizer))) &&
+  return (entry.optimizers.empty() ||
+          (!named.needsAll &&
+           (named.optimizer.empty() || entry.optimizers.contains(std::string(named.optimizer))))) &&
          (named.client.empty() || entry.clients.empty() ||
           std::any_of(entry.clients.begin(), entry.clients.end(), hasName));
 }

@@ -6,7 +6,6 @@
 #include "AccessEntry.h"
 #include "runtime/grpc/Access.h"
 
-#include <filesystem>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -20,16 +19,17 @@ public:
   /// Throws std::runtime_error, with the line, for a file that it can't read.
   explicit AccessFile(std::string path);
 
-  /// Reads the file again if it has changed. If it has an error, logs it and keeps the old content.
+  /// Reads the file again. If it has changed and has an error, logs that and keeps the old entries.
+  /// Called by one thread.
   void refresh();
 
   void require(const grpc::ServerContext &context, Role role, Named named) const override;
 
 private:
   const std::string path;
+  std::string known;               ///< the content of the file when it was last read; of one thread
   mutable std::shared_mutex mutex; ///< guards what follows
   std::vector<AccessEntry> entries;
-  std::filesystem::file_time_type changed;
 };
 
 } // namespace updraft::worker

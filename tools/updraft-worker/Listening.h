@@ -4,6 +4,7 @@
 #define UPDRAFT_TOOLS_UPDRAFT_WORKER_LISTENING_H
 
 #include "Metrics.h"
+#include "runtime/grpc/Access.h"
 #include "runtime/grpc/HealthService.h"
 #include "runtime/grpc/PeerService.h"
 #include "runtime/grpc/StepServer.h"
@@ -25,9 +26,10 @@ bool isLoopback(const std::string &address);
 /// A running gRPC server with health checks and reflection.
 class Listener {
 public:
-  /// Throws std::runtime_error if it cannot listen there.
+  /// `access` outlives this. Throws std::runtime_error if it cannot listen there.
   Listener(const std::string &address, std::shared_ptr<grpc::ServerCredentials> credentials,
-           WorkerService &service, PeerService &peers, Metrics &metrics, size_t largestMessage);
+           WorkerService &service, PeerService &peers, Metrics &metrics, const Access &access,
+           size_t largestMessage);
 
   /// The port; another than that of the address if that is 0.
   int port() const { return server->port(); }

@@ -132,7 +132,7 @@ std::string readToken(const std::string &path) {
   return token;
 }
 
-/// What the files of the options contain.
+/// The contents of the files that options name.
 struct FileContents {
   std::string packageKey, peerToken;  ///< empty without one
   std::unique_ptr<AccessFile> access; ///< null: everyone can do everything
@@ -250,15 +250,18 @@ int run(const Options &options, FileContents contents) {
   if (!options.metrics.empty())
     serving = metrics.serve(options.metrics, server);
   Listener listener(options.listen, serverCredentials(options.tls), service, peerService, metrics,
-                    largestMessage);
-  // In a thread of its own, because workers that are asked may not answer.
-  Upkeep decisions(std::chrono::milliseconds(500), [&] { server.resolve(peers); });
-  Upkeep upkeep(std::chrono::milliseconds(500), [&] {
-    server.freeEnded();
-    if (contents.access)
-      contents.access->refresh();
+                    access, largestMessage);
+  // In threads of their own, because other workers and the disk may not answer.
+  constexpr std::chrono::milliseconds pause(500);
+  Upkeep decisions(pause, [&] { server.resolve(peers); });
+  Upkeep leases(pause, [&] { server.freeEnded(); });
+  Upkeep saving(pause, [&] {
     if (snapshots)
       snapshots->tick();
+  });
+  Upkeep revoking(pause, [&] {
+    if (contents.access)
+      contents.access->refresh();
   });
   const std::string host = options.listen.substr(0, options.listen.rfind(':'));
   const std::string address = options.listen.starts_with("unix:")
@@ -275,8 +278,8 @@ int run(const Options &options, FileContents contents) {
   sigwait(&signals, &signal);
   log(Severity::Info, "draining", {{"seconds", std::to_string(options.patience)}});
   listener.drain(std::chrono::seconds(options.patience));
-  decisions.stop();
-  upkeep.stop();
+  for (Upkeep *work : {&decisions, &leases, &saving, &revoking})
+    work->stop();
   bool isSafe = !snapshots || snapshots->finish();
   if (!options.timeline.empty() && upd_timeline_stop(options.timeline.c_str()) != UPD_OK) {
     log(Severity::Error, "no timeline", {{"error", upd_last_error()}});

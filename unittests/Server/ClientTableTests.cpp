@@ -71,6 +71,19 @@ TEST_F(ClientTableTest, ForgetsOldAnswersAndSaysSo) {
   EXPECT_EQ(calls, 4);
 }
 
+TEST_F(ClientTableTest, FreesAnswersThatAreOldEnough) {
+  once(1);
+  now += 599s;
+  once(2);
+  table.forgetOldAnswers();
+  EXPECT_EQ(table.answerCount(), 2u);
+  now += 1s;
+  table.forgetOldAnswers();
+  EXPECT_EQ(table.answerCount(), 1u);
+  EXPECT_THROW(once(1), Refusal);
+  EXPECT_EQ(once(2, 10), 0);
+}
+
 TEST_F(ClientTableTest, ForgetsAcknowledgedAnswers) {
   for (uint64_t sequence = 1; sequence <= 100; ++sequence) {
     table.acknowledge("a", sequence);

@@ -115,8 +115,9 @@ TEST_F(DurabilityTest, EveryAnsweredChangeIsThereAfterALossOfPower) {
   EXPECT_EQ(server().parameters().find({"w"})[0]->version, 4u);
   EXPECT_EQ(server().step("o", 3, {"a", 3}), 1); // the answer is known, though the context is not
   EXPECT_EQ(valuesAt("w"), before);
-  EXPECT_EQ(refusalOf(Reason::ContextUnknown, [&] { server().step("o", 3, {"a", 4}); }),
-            "optimizer `o` has no open context 3; it was released, or never opened");
+  EXPECT_EQ(
+      refusalOf(Reason::ContextUnknown, [&] { server().step("o", 3, {"a", 4}); }),
+      "client `a` doesn't have context 3 of optimizer `o` open; it was released, or never opened");
 
   // The states are there, too: another step has the bits that it has without a restart.
   const auto next = [&] {
@@ -381,6 +382,49 @@ TEST_F(DurabilityTest, APreparedStepStaysOfItsAttempt) {
   server().decide({{"a", 2}, 5, true, 0, {}});
   EXPECT_NE(valuesAt("w"), before);
   start(Durability::Snapshot);
+}
+
+/// The coordinator told another worker to apply the step, and then lost its store.
+TEST_F(DurabilityTest, ADecisionThatAWorkerKnowsIsTakenBeforeTheCoordinatorsMissingOne) {
+  class Others : public PreparingPeer {
+  public:
+    Outcome outcome(const std::string &worker, const RequestKey &, uint64_t) override {
+      return worker == "coordinator" ? Outcome::Unknown : other;
+    }
+    Outcome other = Outcome::Committed;
+  };
+  Others others;
+  for (Outcome other : {Outcome::Unknown, Outcome::Committed}) {
+    storage = SimulatedStorage();
+    start();
+    createAdam();
+    server().openContext("o", 1, "a");
+    server().push("o", 1, {"a", 1}, gradientOf({1, -1, 2}));
+    const std::vector<float> before = valuesAt("w");
+    ASSERT_EQ(server().prepare({"o", 1, {"a", 2}, 5, {"coordinator", "self", "told"}, 1}), 1);
+    others.other = other;
+    server().resolve(others);
+    EXPECT_EQ(server().statistics().undecidedSteps, 0u);
+    EXPECT_EQ(valuesAt("w") != before, other == Outcome::Committed);
+  }
+}
+
+TEST_F(DurabilityTest, AnAbandonedStepLeavesItsContextOpen) {
+  start();
+  createAdam();
+  server().openContext("o", 1, "a");
+  server().push("o", 1, {"a", 1}, gradientOf({1, -1, 2}));
+  ASSERT_EQ(server().prepare({"o", 1, {"a", 2}, 5, {"coordinator", "self"}, 1}), 1);
+  EXPECT_EQ(refusalOf(Reason::Unavailable,
+                      [&] { server().push("o", 1, {"a", 3}, gradientOf({1, -1, 2})); }),
+            "a step of the context is under way; try again");
+  server().decide({{"a", 2}, 5, false, 0, {}});
+  server().push("o", 1, {"a", 3}, gradientOf({1, -1, 2}));
+  ASSERT_EQ(server().prepare({"o", 1, {"a", 4}, 6, {"coordinator", "self"}, 1}), 1);
+  server().decide({{"a", 4}, 6, true, 0, {}});
+  EXPECT_EQ(refusalOf(Reason::FailedPrecondition,
+                      [&] { server().push("o", 1, {"a", 5}, gradientOf({1, -1, 2})); }),
+            "the context has been stepped, and takes no more gradients; open another");
 }
 
 TEST_F(DurabilityTest, RefusesADamagedSnapshot) {

@@ -28,16 +28,21 @@ protected:
     (list.push_back(std::move(gradients)), ...);
     context.add(request, std::move(list));
   }
+  const std::map<size_t, SummedGradient> &sums() {
+    sum = context.sum(budget);
+    return sum->byParam;
+  }
   std::vector<float> sumOf(size_t param) {
-    const SummedGradient &sum = context.sum(budget).at(param);
+    const upd_tensor &view = sums().at(param).view;
     int64_t count = 1;
-    for (int32_t i = 0; i < sum.view.rank; ++i)
-      count *= sum.view.shape[i];
-    return valuesOf(sum.view.data, static_cast<size_t>(count));
+    for (int32_t i = 0; i < view.rank; ++i)
+      count *= view.shape[i];
+    return valuesOf(view.data, static_cast<size_t>(count));
   }
 
   Budget budget{1 << 20};
   GradientContext context;
+  std::shared_ptr<const SummedGradients> sum; ///< the last one
 };
 
 } // namespace
@@ -46,8 +51,8 @@ TEST_F(GradientContextTest, OneGradientIsUsedWhereItIs) {
   Gradient gradient = whole(3, {1, 2});
   const void *data = gradient.values.data();
   add({"a", 1}, std::move(gradient));
-  EXPECT_EQ(context.sum(budget).at(3).view.data, data);
-  EXPECT_EQ(context.sum(budget).size(), 1u);
+  EXPECT_EQ(sums().at(3).view.data, data);
+  EXPECT_EQ(sums().size(), 1u);
 }
 
 TEST_F(GradientContextTest, TheOrderOfArrivalChangesNoBit) {
@@ -66,7 +71,7 @@ TEST_F(GradientContextTest, TheOrderOfArrivalChangesNoBit) {
   add({"a", 2}, 1);
   add({"b", 1}, large);
   add({"a", 7}, 1);
-  EXPECT_EQ(valuesOf(other.sum(budget).at(0).view.data, 1), std::vector<float>{large + 2});
+  EXPECT_EQ(valuesOf(other.sum(budget)->byParam.at(0).view.data, 1), std::vector<float>{large + 2});
 }
 
 TEST_F(GradientContextTest, ARepeatedRequestIsAddedOnce) {
@@ -79,9 +84,9 @@ TEST_F(GradientContextTest, ARepeatedRequestIsAddedOnce) {
 TEST_F(GradientContextTest, RowsAreSortedAndAdded) {
   add({"a", 1}, rows(0, {4, 1, 4}, {1, 2, 3, 4, 5, 6}));
   add({"a", 2}, rows(0, {0, 1}, {10, 20, 30, 40}));
-  const SummedGradient &sum = context.sum(budget).at(0);
-  EXPECT_FALSE(sum.isWhole);
-  EXPECT_EQ(sum.rows, (std::vector<int64_t>{0, 1, 4}));
+  const SummedGradient &summed = sums().at(0);
+  EXPECT_FALSE(summed.isWhole);
+  EXPECT_EQ(summed.rows, (std::vector<int64_t>{0, 1, 4}));
   EXPECT_EQ(sumOf(0), (std::vector<float>{10, 20, 33, 44, 6, 8}));
 }
 
@@ -89,7 +94,7 @@ TEST_F(GradientContextTest, RowsAreAddedToAWholeGradient) {
   Gradient gradient{0, std::nullopt, tensorOf({1, 2, 3, 4}, {2, 2}, budget)};
   add({"a", 1}, rows(0, {1, 1}, {10, 20, 30, 40}));
   add({"a", 2}, std::move(gradient));
-  EXPECT_TRUE(context.sum(budget).at(0).isWhole);
+  EXPECT_TRUE(sums().at(0).isWhole);
   EXPECT_EQ(sumOf(0), (std::vector<float>{1, 2, 43, 64}));
 }
 
@@ -104,7 +109,7 @@ TEST_F(GradientContextTest, SumsOf16BitsAreRoundedOnce) {
   add({"a", 2}, gradientOf(0x3f40)); // 0.75
   add({"a", 3}, gradientOf(0x3f40));
   uint16_t bits = 0;
-  std::memcpy(&bits, context.sum(budget).at(0).view.data, 2);
+  std::memcpy(&bits, sums().at(0).view.data, 2);
   EXPECT_EQ(bits, 0x4381); // 258
 }
 
@@ -116,16 +121,36 @@ TEST_F(GradientContextTest, NegativeZerosStay) {
 
 TEST_F(GradientContextTest, NoRowsAreAGradient) {
   add({"a", 1}, rows(0, {}, {}));
-  EXPECT_FALSE(context.sum(budget).at(0).isWhole);
-  EXPECT_TRUE(context.sum(budget).at(0).rows.empty());
+  EXPECT_FALSE(sums().at(0).isWhole);
+  EXPECT_TRUE(sums().at(0).rows.empty());
 }
 
 TEST_F(GradientContextTest, ASteppedContextTakesNoMore) {
   add({"a", 1}, whole(0, {1}));
-  context.sum(budget);
+  sums();
+  context.close();
+  sum = nullptr;
   add({"a", 1}, whole(0, {1})); // repeated
   EXPECT_EQ(refusalOf(Reason::FailedPrecondition, [&] { add({"a", 2}, whole(0, {1})); }),
             "the context has been stepped, and takes no more gradients; open another");
+  EXPECT_EQ(sumOf(0), std::vector<float>{1});
+}
+
+TEST_F(GradientContextTest, TakesMoreAfterAStepThatWasRefused) {
+  add({"a", 1}, whole(0, {1}));
+  sums();
+  EXPECT_EQ(refusalOf(Reason::Unavailable, [&] { add({"a", 2}, whole(0, {2})); }),
+            "a step of the context is under way; try again");
+  sum = nullptr;
+  add({"a", 2}, whole(0, {2}));
+  EXPECT_EQ(sumOf(0), std::vector<float>{3});
+}
+
+TEST_F(GradientContextTest, ListsOfRowsCount) {
+  add({"a", 1}, rows(0, {1, 4}, {1, 2}));
+  Budget small(15);
+  EXPECT_EQ(refusalOf(Reason::ResourceExhausted, [&] { context.sum(small); }),
+            "the list of rows of a sum needs 16 bytes; 15 of the worker's 15 bytes are free");
 }
 
 TEST_F(GradientContextTest, ASumThatDoesNotFitCanBeTakenLater) {

@@ -53,13 +53,15 @@ TEST_F(ServerTest, StepsOnceForEachRequest) {
   EXPECT_EQ(valuesAt("w"), (std::vector<float>{-1, 0, 1}));
   server.releaseContext("o", 1, "a");
   EXPECT_EQ(server.step("o", 1, {"a", 3}), 1); // the answer is known
-  EXPECT_EQ(refusalOf(Reason::ContextUnknown, [&] { server.step("o", 1, {"a", 4}); }),
-            "optimizer `o` has no open context 1; it was released, or never opened");
+  EXPECT_EQ(
+      refusalOf(Reason::ContextUnknown, [&] { server.step("o", 1, {"a", 4}); }),
+      "client `a` doesn't have context 1 of optimizer `o` open; it was released, or never opened");
 }
 
 TEST_F(ServerTest, GroupsHaveTheirHyperparameters) {
   server.createOptimizer(request);
   server.openContext("o", 1, "a");
+  server.openContext("o", 1, "b");
   server.push("o", 1, {"a", 1}, gradientOf(0, {2, 2, 2}));
   server.push("o", 1, {"b", 1}, gradientOf(1, {4}));
   server.setHypers(hypersOf("o", 1, {{"lr", 1.0}}));
@@ -226,6 +228,43 @@ TEST_F(ServerTest, LimitsTheAgeOfGradients) {
   EXPECT_EQ(valuesAt("v"), std::vector<float>{2});                // which is not limited
 }
 
+TEST_F(ServerTest, RefusesAVersionThatTheWorkerHasLost) {
+  server.createOptimizer(request);
+  server.openContext("o", 1, "a");
+  server.push("o", 1, {"a", 1}, gradientOf(0, {2, 4, 6}));
+  updraft::worker::v1::Staleness staleness;
+  (*staleness.mutable_versions())["w"] = 7;
+  EXPECT_EQ(refusalOf(Reason::Stale, [&] { server.step("o", 1, {"a", 2}, staleness); }),
+            "the gradient of `w` is of version 7, and the parameter has version 1: the worker was "
+            "started again, and has lost the later ones; get the parameters");
+}
+
+TEST_F(ServerTest, ARefusedStepLeavesItsContextOpen) {
+  server.createOptimizer(request);
+  server.openContext("o", 1, "a");
+  server.push("o", 1, {"a", 1}, gradientOf(0, {2, 2, 2}));
+  updraft::worker::v1::Staleness staleness;
+  (*staleness.mutable_versions())["w"] = 7;
+  EXPECT_THROW(server.step("o", 1, {"a", 2}, staleness), Refusal);
+  server.push("o", 1, {"a", 3}, gradientOf(0, {2, 2, 2}));
+  EXPECT_EQ(server.step("o", 1, {"a", 4}), 1);
+  EXPECT_EQ(valuesAt("w"), (std::vector<float>{-1, 0, 1}));
+  EXPECT_EQ(refusalOf(Reason::FailedPrecondition,
+                      [&] { server.push("o", 1, {"a", 5}, gradientOf(0, {2, 2, 2})); }),
+            "the context has been stepped, and takes no more gradients; open another");
+}
+
+TEST_F(ServerTest, AContextIsOpenForTheClientsThatOpenedIt) {
+  server.createOptimizer(request);
+  server.openContext("o", 1, "a");
+  const char *lost =
+      "client `b` doesn't have context 1 of optimizer `o` open; it was released, or never opened";
+  EXPECT_EQ(refusalOf(Reason::ContextUnknown,
+                      [&] { server.push("o", 1, {"b", 1}, gradientOf(0, {2, 2, 2})); }),
+            lost);
+  EXPECT_EQ(refusalOf(Reason::ContextUnknown, [&] { server.step("o", 1, {"b", 2}); }), lost);
+}
+
 TEST_F(ServerTest, ContextsEndWithTheLeasesOfTheirClients) {
   server.createOptimizer(request);
   for (uint64_t context = 1; context <= 100; ++context)
@@ -237,7 +276,8 @@ TEST_F(ServerTest, ContextsEndWithTheLeasesOfTheirClients) {
   server.clients().renew("b");
   now += std::chrono::seconds(40);
   server.freeEnded();
-  EXPECT_EQ(server.statistics().contexts, 1u); // which `b` has opened, too
+  EXPECT_EQ(server.statistics().contexts, 1u);          // which `b` has opened, too
+  EXPECT_THROW(server.step("o", 1, {"a", 2}), Refusal); // its gradients may be missing
   EXPECT_LT(server.statistics().tensorBytes, used - 100 * 500);
   now += std::chrono::seconds(40);
   server.freeEnded();

@@ -428,9 +428,7 @@ TEST_F(RestartTest, AllWorkersStepOrNone) {
   other.start();
   EXPECT_THAT(messageOf([&] { next.stepAllOrNone(); }),
               HasSubstr("no worker has applied the step, because worker `" +
-                        other.worker->address() +
-                        "` has not prepared it: optimizer `o` has no "
-                        "open context"));
+                        other.worker->address() + "` has not prepared it: client `"));
   EXPECT_EQ(get("a"), (Values{0, 1}));
   push(next);
   EXPECT_EQ(next.stepAllOrNone(), 2);

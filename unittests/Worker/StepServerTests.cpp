@@ -53,6 +53,7 @@ protected:
     held = slow->openContext(5);
     const std::vector<float> gradient = {0};
     held->push({{"s", TensorView(gradient)}});
+    worker.server.openContext("slow", 5, "holder");
     ASSERT_EQ(worker.server.prepare({"slow", 5, {"holder", 1}, 7, {"elsewhere", "here"}, 1}), 1);
   }
   void release() { worker.server.decide({{"holder", 1}, 7, false, 0, {}}); }

@@ -253,8 +253,9 @@ TEST_F(WorkerServiceTest, ErrorsReachTheClient) {
   EXPECT_EQ(create(textOfRule("sgd"), {"v"}, -1).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   expectStatus(open(1), grpc::StatusCode::NOT_FOUND, "the worker has no optimizer `o`");
   ASSERT_TRUE(create(textOfRule("sgd"), {"v"}).ok());
-  expectStatus(push(pushOf(1, 1, "v", {1, 1})), grpc::StatusCode::NOT_FOUND,
-               "optimizer `o` has no open context 1; it was released, or never opened");
+  expectStatus(
+      push(pushOf(1, 1, "v", {1, 1})), grpc::StatusCode::NOT_FOUND,
+      "client `a` doesn't have context 1 of optimizer `o` open; it was released, or never opened");
   ASSERT_TRUE(open(1).ok());
   expectStatus(push(pushOf(1, 1, "x", {1})), grpc::StatusCode::NOT_FOUND,
                "the optimizer has no parameter `x`");

@@ -1,6 +1,7 @@
 """Clients that a worker refuses: the answer doesn't say why, the log does."""
 
 import hashlib
+import os
 import re
 import socket
 import ssl
@@ -160,6 +161,55 @@ def test_names_of_clients_that_belong_to_a_token(tmp_path, authority):
         assert step("second", "bob") == 1
 
 
+def test_an_admin_of_one_optimizer(tmp_path, authority):
+    access = f"token {digest('all')} admin\ntoken {digest('mine')} admin optimizer=mine\n"
+    ones = np.ones(2, np.float32)
+    groups = [{"params": ["w"], "lr": 1.0}]
+    with Guarded(tmp_path, authority, access, f"--store={tmp_path / 'store'}") as worker:
+        with worker.client(token="mine") as mine:
+            assert refusal(lambda: mine.put({"w": ones})) == WRONG_ROLE
+            assert refusal(mine.take_snapshots) == WRONG_ROLE
+        with worker.client(token="all") as everything:
+            everything.put({"w": ones})
+            with worker.client(token="mine") as mine:
+                assert refusal(lambda: mine.optimizer("mine", "SGD", groups)) == WRONG_ROLE
+            everything.optimizer("mine", "SGD", groups)
+            everything.take_snapshots()
+        with worker.client(token="mine") as mine:
+            optimizer = mine.optimizer("mine", "SGD", groups)
+            optimizer.load_states(optimizer.states())
+
+
+def test_messages_are_not_decompressed(tmp_path, authority):
+    with Guarded(tmp_path, authority, f"token {digest('admin')} admin") as worker:
+        roots = grpc.ssl_channel_credentials(authority.certificate.read_bytes())
+        with grpc.secure_channel(worker.address, roots) as channel:
+            call = channel.unary_unary("/updraft.worker.v1.Worker/KeepAlive")
+            with pytest.raises(grpc.RpcError) as caught:
+                call(bytes(100 << 20), timeout=60, compression=grpc.Compression.Gzip)
+        assert caught.value.code() == grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_reflection_needs_credentials(tmp_path, authority):
+    list_services = b"\x3a\x00"  # the field list_services of ServerReflectionRequest
+    roots = grpc.ssl_channel_credentials(authority.certificate.read_bytes())
+    with (
+        Guarded(tmp_path, authority, f"token {digest('reader')} reader") as worker,
+        grpc.secure_channel(worker.address, roots) as channel,
+    ):
+        reflection = channel.stream_stream(
+            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+        )
+        with pytest.raises(grpc.RpcError) as caught:
+            next(reflection(iter([list_services]), timeout=60))
+        assert caught.value.code() == grpc.StatusCode.CANCELLED
+        worker.logged("neither token nor certificate")
+        answers = reflection(
+            iter([list_services]), timeout=60, metadata=[("authorization", "Bearer reader")]
+        )
+        assert b"updraft.worker.v1.Worker" in next(answers)
+
+
 def test_a_revoked_token(tmp_path, authority):
     with (
         Guarded(tmp_path, authority, f"token {digest('a')} admin\n") as worker,
@@ -169,7 +219,9 @@ def test_a_revoked_token(tmp_path, authority):
         worker.access.write_text(f"token {digest('b')} admin\ntoken x admin\n")
         worker.logged("is not a SHA-256 digest")
         assert client.get(["w"])["w"].tolist() == [1, 1]  # the old file counts
+        before = worker.access.stat()
         worker.access.write_text(f"token {digest('b')} admin\n")
+        os.utime(worker.access, ns=(before.st_atime_ns, before.st_mtime_ns))
         worker.logged("access file read")
         assert refusal(lambda: client.get(["w"])) == NO_CREDENTIALS
 
