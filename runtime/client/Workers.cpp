@@ -49,11 +49,13 @@ Workers::Workers(ClientOptions given) : options(std::move(given)), loads(options
 
 /// Waits longer each time, and not always equally long, so that clients don't all return at once.
 std::pair<grpc::Status, std::string> Workers::callRepeatedly(size_t worker, const Call &call) {
-  const auto end = std::chrono::system_clock::now() + options.timeout;
+  // The system's clock may be set meanwhile.
+  const auto end = std::chrono::steady_clock::now() + options.timeout;
   std::chrono::milliseconds longest(50);
   for (;;) {
     grpc::ClientContext context;
-    context.set_deadline(end);
+    context.set_deadline(std::chrono::system_clock::now() +
+                         (end - std::chrono::steady_clock::now()));
     authorize(context);
     const grpc::Status status = call(*stubs[worker], context);
     // A worker that ends cancels what it hasn't answered.
@@ -68,7 +70,7 @@ std::pair<grpc::Status, std::string> Workers::callRepeatedly(size_t worker, cons
     std::random_device random; // only now, because most calls need none
     const std::chrono::milliseconds wait(
         std::uniform_int_distribution<int64_t>(longest.count() / 2, longest.count())(random));
-    if (std::chrono::system_clock::now() + wait >= end)
+    if (std::chrono::steady_clock::now() + wait >= end)
       return {status, {}};
     std::this_thread::sleep_for(wait);
     longest = std::min(2 * longest, std::chrono::milliseconds(2000));

@@ -1,0 +1,57 @@
+//===- WorkersTests.cpp - Calls of a client to its workers ------------------------------------===//
+
+#include "runtime/client/Workers.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <ctime>
+#include <string>
+#include <vector>
+
+using namespace updraft::dist;
+using std::chrono::steady_clock;
+
+namespace {
+
+thread_local int hoursOfJump = 0; // of this thread's system clock
+
+/// Nothing listens at the address.
+Workers unreachable(size_t count, std::chrono::milliseconds timeout) {
+  return Workers({std::vector<std::string>(count, "127.0.0.1:1"), "", timeout});
+}
+
+grpc::Status unavailable() { return {grpc::StatusCode::UNAVAILABLE, ""}; }
+
+} // namespace
+
+/// Replaces the function of the standard library in this program.
+std::chrono::system_clock::time_point std::chrono::system_clock::now() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return time_point(seconds(now.tv_sec) + nanoseconds(now.tv_nsec) + hours(hoursOfJump));
+}
+
+class ClockJumpTest : public testing::TestWithParam<int> {
+protected:
+  ~ClockJumpTest() override { hoursOfJump = 0; }
+};
+
+TEST_P(ClockJumpTest, DoesNotChangeHowLongCallsAreRepeated) {
+  Workers workers = unreachable(1, std::chrono::seconds(1));
+  const auto begin = steady_clock::now();
+  const auto elapsed = [&] { return steady_clock::now() - begin; };
+  int calls = 0;
+  const auto failures = workers.failuresOfEach({0}, [&](size_t) {
+    return [&](proto::Worker::Stub &, grpc::ClientContext &) {
+      hoursOfJump = GetParam();
+      ++calls;
+      return elapsed() < std::chrono::seconds(5) ? unavailable() : grpc::Status::OK;
+    };
+  });
+  EXPECT_EQ(failures.size(), 1u);
+  EXPECT_GT(calls, 1);
+  EXPECT_LT(elapsed(), std::chrono::seconds(5));
+}
+
+INSTANTIATE_TEST_SUITE_P(Hours, ClockJumpTest, testing::Values(-1, 1));
