@@ -10,6 +10,7 @@
 #include <functional>
 #include <numeric>
 #include <random>
+#include <system_error>
 #include <thread>
 
 using namespace updraft::dist;
@@ -95,10 +96,15 @@ Workers::failuresOfEach(const std::vector<size_t> &some,
     }
   };
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < some.size(); ++i)
-    threads.emplace_back(run, i);
-  if (!some.empty())
-    run(0);
+  threads.reserve(some.size());
+  try {
+    while (threads.size() + 1 < some.size())
+      threads.emplace_back(run, threads.size());
+  } catch (const std::system_error &) {
+    // The process can't start more threads. This one makes the other calls.
+  }
+  for (size_t i = threads.size(); i < some.size(); ++i)
+    run(i);
   for (std::thread &thread : threads)
     thread.join();
   std::vector<WorkerFailure> failures;

@@ -2,6 +2,8 @@
 
 #include "runtime/client/Workers.h"
 
+#include "NoMoreThreads.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -11,6 +13,7 @@
 
 using namespace updraft::dist;
 using std::chrono::steady_clock;
+using updraft::NoMoreThreads;
 
 namespace {
 
@@ -55,3 +58,18 @@ TEST_P(ClockJumpTest, DoesNotChangeHowLongCallsAreRepeated) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Hours, ClockJumpTest, testing::Values(-1, 1));
+
+TEST(WorkersTest, CallsAllWorkersWithoutMoreThreads) {
+  Workers workers = unreachable(3, std::chrono::seconds(1));
+  std::vector<size_t> called;
+  const NoMoreThreads limit;
+  const auto failures = workers.failuresOfEach(workers.all(), [&](size_t worker) {
+    return [&, worker](proto::Worker::Stub &, grpc::ClientContext &) {
+      called.push_back(worker); // always on this thread
+      return worker == 1 ? grpc::Status(grpc::StatusCode::INTERNAL, "no") : grpc::Status::OK;
+    };
+  });
+  EXPECT_EQ(called, (std::vector<size_t>{0, 1, 2}));
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].message, "no");
+}
