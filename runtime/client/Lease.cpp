@@ -19,7 +19,7 @@ Lease::~Lease() {
     const std::lock_guard guard(mutex);
     isStopped = true;
   }
-  stopped.notify_all();
+  changed.notify_all();
   if (thread.joinable())
     thread.join();
 }
@@ -55,7 +55,9 @@ std::string Lease::hold(const std::vector<size_t> &some) {
   if (name == own)
     registered.insert(missing.begin(), missing.end());
   // Two renewals may fail before a lease ends.
-  interval = std::chrono::milliseconds(std::max<int64_t>(1000 * int64_t(shortest) / 3, 100));
+  interval = std::min(
+      interval, std::chrono::milliseconds(std::max<int64_t>(1000 * int64_t(shortest) / 3, 100)));
+  changed.notify_all();
   if (!thread.joinable())
     thread = std::thread([this] { renewUntilStopped(); });
   return own;
@@ -103,11 +105,16 @@ void Lease::renew() {
   registered.clear();
 }
 
-void Lease::renewUntilStopped() {
+bool Lease::waitForRenewal() {
+  const auto last = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex);
-  while (!stopped.wait_for(lock, interval, [&] { return isStopped; })) {
-    lock.unlock();
+  // `hold` may shorten the interval meanwhile.
+  while (!isStopped && std::chrono::steady_clock::now() < last + interval)
+    changed.wait_until(lock, last + interval);
+  return !isStopped;
+}
+
+void Lease::renewUntilStopped() {
+  while (waitForRenewal())
     renew();
-    lock.lock();
-  }
 }

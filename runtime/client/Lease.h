@@ -36,17 +36,20 @@ public:
   void renew();
 
 private:
+  /// Returns false once this ends.
+  bool waitForRenewal();
   void renewUntilStopped();
 
   Workers &workers;
   const std::string base;
   std::mutex mutex; ///< guards what follows
-  std::condition_variable stopped;
+  std::condition_variable changed;
   bool isStopped = false;
   std::string name;
   int names = 1;
   std::set<size_t> registered;
-  std::chrono::milliseconds interval{1000};
+  /// A third of the shortest lease, or less.
+  std::chrono::milliseconds interval = std::chrono::hours(1);
   std::thread thread;
 };
 

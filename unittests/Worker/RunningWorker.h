@@ -19,10 +19,12 @@ namespace updraft::worker {
 
 using server::textOfRule;
 
-/// Listens on a free port, or on the given one. Clients need to renew their leases every second.
+/// Listens on a free port, or on the given one. Clients need to renew their leases every second,
+/// unless `lease` is longer.
 struct RunningWorker {
-  explicit RunningWorker(uint64_t epoch = 7, store::Store *store = nullptr, int port = 0)
-      : server(limits(), packSource, std::chrono::steady_clock::now,
+  explicit RunningWorker(uint64_t epoch = 7, store::Store *store = nullptr, int port = 0,
+                         std::chrono::seconds lease = std::chrono::seconds(1))
+      : server(limits(lease), packSource, std::chrono::steady_clock::now,
                store ? server::Durability::Step : server::Durability::None, store),
         peers({epoch, std::chrono::seconds(5), grpc::InsecureChannelCredentials(), "", {}}),
         peerService(server, peers, everyone),
@@ -36,9 +38,9 @@ struct RunningWorker {
   int port() const { return listening->port(); }
   std::string address() const { return "127.0.0.1:" + std::to_string(port()); }
 
-  static server::Limits limits() {
+  static server::Limits limits(std::chrono::seconds lease = std::chrono::seconds(1)) {
     server::Limits result;
-    result.clients.lease = std::chrono::seconds(1);
+    result.clients.lease = lease;
     return result;
   }
 

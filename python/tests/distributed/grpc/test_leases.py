@@ -9,6 +9,7 @@ import sys
 import time
 
 import numpy as np
+import pytest
 
 from updraft.distributed.grpc import Client
 from updraft.worker.v1 import worker_pb2 as messages
@@ -76,3 +77,34 @@ def test_workers_that_hang_cost_others_no_lease():
         assert stub.GetStatistics(messages.GetStatisticsRequest()).contexts == 1
         for _, process in workers[:-1]:
             process.send_signal(signal.SIGCONT)
+
+
+def open_contexts(client, worker):
+    """Returns the number of contexts on a worker."""
+    return client._workers.stub(worker).GetStatistics(messages.GetStatisticsRequest()).contexts
+
+
+def optimizer_on(client, worker):
+    """Returns an optimizer with a parameter on one worker."""
+    name = f"w{worker}"
+    client._workers.set_places({name: worker})
+    client.put({name: np.zeros(2, np.float32)})
+    return client.optimizer(name, "SGD", [{"params": [name], "lr": 1.0}])
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_lease_is_renewed_for_the_worker_with_the_shortest(order):
+    with (
+        running("--lease=1") as (one, _),
+        running("--lease=60") as (other, _),
+        Client([one, other]) as client,
+    ):
+        optimizers = [optimizer_on(client, worker) for worker in order]
+        contexts = []
+        for optimizer in optimizers:
+            contexts.append(optimizer.context())
+            time.sleep(0.1)  # the thread waits
+        time.sleep(2.5)
+        assert open_contexts(client, 0) == 1
+        for context in contexts:
+            context.close()

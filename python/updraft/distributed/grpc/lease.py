@@ -3,6 +3,7 @@
 import contextlib
 import secrets
 import threading
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,9 @@ class Lease:
         self._name = self._base
         self._names = 1
         self._registered: set[int] = set()
-        self._interval = 1.0
-        self._stopped = threading.Event()
+        self._interval = 3600.0  # a third of the shortest lease, or less
+        self._changed = threading.Condition(self._lock)
+        self._is_closed = False
         self._thread: threading.Thread | None = None
 
     @property
@@ -58,10 +60,11 @@ class Lease:
                 self._registered |= missing
             # Two renewals may fail before a lease ends.
             shortest = min(answer.lease_seconds for answer in answers.values())
-            self._interval = max(shortest / 3, 0.1)
+            self._interval = min(self._interval, max(shortest / 3, 0.1))
+            self._changed.notify_all()
             if self._thread is None:
                 self._thread = threading.Thread(
-                    target=self._renew_until_stopped, name="updraft lease", daemon=True
+                    target=self._renew_until_closed, name="updraft lease", daemon=True
                 )
                 self._thread.start()
         return name
@@ -88,12 +91,22 @@ class Lease:
 
     def close(self) -> None:
         """Ends the thread."""
-        self._stopped.set()
-        with self._lock:
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
             thread = self._thread
         if thread is not None:
             thread.join()
 
-    def _renew_until_stopped(self) -> None:
-        while not self._stopped.wait(self._interval):
+    def _wait_for_renewal(self) -> bool:
+        """Returns False once this is closed."""
+        last = time.monotonic()
+        with self._changed:
+            # `hold` may shorten the interval meanwhile.
+            while not self._is_closed and (left := last + self._interval - time.monotonic()) > 0:
+                self._changed.wait(left)
+            return not self._is_closed
+
+    def _renew_until_closed(self) -> None:
+        while self._wait_for_renewal():
             self.renew()

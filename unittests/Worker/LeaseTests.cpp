@@ -1,0 +1,51 @@
+//===- LeaseTests.cpp - The leases of a client on its workers ---------------------------------===//
+
+#include "runtime/client/Lease.h"
+
+#include "RunningWorker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace updraft;
+using dist::Lease;
+using testing::IsEmpty;
+using worker::RunningWorker;
+
+namespace {
+
+constexpr size_t shortLease = 0, longLease = 1; // the workers' numbers
+
+class LeaseTest : public testing::Test {
+protected:
+  static void waitForEndsOfLeases() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  }
+  std::vector<std::string> ended() { return one.server.clients().ended(); }
+
+  RunningWorker one, other{7, nullptr, 0, std::chrono::seconds(60)};
+  dist::Workers workers{{{one.address(), other.address()}}};
+  Lease lease{workers, "ours"};
+};
+
+} // namespace
+
+TEST_F(LeaseTest, IsRenewedForTheShortestWhenALongerOneFollows) {
+  lease.hold({shortLease});
+  lease.hold({longLease});
+  waitForEndsOfLeases();
+  EXPECT_THAT(ended(), IsEmpty());
+}
+
+TEST_F(LeaseTest, IsRenewedForTheShortestWhenItFollows) {
+  lease.hold({longLease});
+  std::this_thread::sleep_for(std::chrono::milliseconds(100)); // the thread waits
+  lease.hold({shortLease});
+  waitForEndsOfLeases();
+  EXPECT_THAT(ended(), IsEmpty());
+}
