@@ -37,6 +37,9 @@ std::string Lease::hold(const std::vector<size_t> &some) {
                [&](size_t worker) { return !registered.contains(worker); });
   if (missing.empty())
     return own;
+  // Before workers are registered: if the thread doesn't start, the next call tries again.
+  if (!thread.joinable())
+    thread = std::thread([this] { renewUntilStopped(); });
   lock.unlock();
   std::atomic<uint32_t> shortest = UINT32_MAX;
   workers.callEach(missing, [&](size_t) {
@@ -58,8 +61,6 @@ std::string Lease::hold(const std::vector<size_t> &some) {
   interval = std::min(
       interval, std::chrono::milliseconds(std::max<int64_t>(1000 * int64_t(shortest) / 3, 100)));
   changed.notify_all();
-  if (!thread.joinable())
-    thread = std::thread([this] { renewUntilStopped(); });
   return own;
 }
 

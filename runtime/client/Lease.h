@@ -30,7 +30,7 @@ public:
   std::string current();
 
   /// Registers with these workers, unless they know the client. Returns the name. Throws
-  /// WorkersFailed.
+  /// WorkersFailed, and std::system_error if the thread doesn't start.
   std::string hold(const std::vector<size_t> &some);
   /// Renews the leases, and takes a new name if a worker has forgotten the client.
   void renew();

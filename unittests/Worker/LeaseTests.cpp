@@ -2,6 +2,7 @@
 
 #include "runtime/client/Lease.h"
 
+#include "NoMoreThreads.h"
 #include "RunningWorker.h"
 
 #include <gmock/gmock.h>
@@ -9,6 +10,7 @@
 
 #include <chrono>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -45,6 +47,16 @@ TEST_F(LeaseTest, IsRenewedForTheShortestWhenALongerOneFollows) {
 TEST_F(LeaseTest, IsRenewedForTheShortestWhenItFollows) {
   lease.hold({longLease});
   std::this_thread::sleep_for(std::chrono::milliseconds(100)); // the thread waits
+  lease.hold({shortLease});
+  waitForEndsOfLeases();
+  EXPECT_THAT(ended(), IsEmpty());
+}
+
+TEST_F(LeaseTest, IsRenewedWhenItsThreadStartsLater) {
+  {
+    const NoMoreThreads limit;
+    EXPECT_THROW(lease.hold({shortLease}), std::system_error);
+  }
   lease.hold({shortLease});
   waitForEndsOfLeases();
   EXPECT_THAT(ended(), IsEmpty());

@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -108,3 +109,27 @@ def test_a_lease_is_renewed_for_the_worker_with_the_shortest(order):
         assert open_contexts(client, 0) == 1
         for context in contexts:
             context.close()
+
+
+def refuse_to_start(thread):
+    """Takes the place of `threading.Thread.start` at a limit on threads."""
+    raise RuntimeError("can't start new thread")
+
+
+def test_a_lease_is_renewed_by_a_thread_that_starts_later(monkeypatch):
+    with running("--lease=1") as (address, _), Client([address]) as client:
+        optimizer = optimizer_on(client, 0)
+        with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="new thread"):
+            patch.setattr(threading.Thread, "start", refuse_to_start)
+            optimizer.context()
+        with optimizer.context():
+            time.sleep(2.5)
+            assert open_contexts(client, 0) == 1
+
+
+def test_a_client_without_a_thread_closes(monkeypatch):
+    with running() as (address, _), Client([address]) as client:
+        optimizer = optimizer_on(client, 0)
+        monkeypatch.setattr(threading.Thread, "start", refuse_to_start)
+        with pytest.raises(RuntimeError, match="new thread"):
+            optimizer.context()

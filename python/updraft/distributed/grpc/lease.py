@@ -45,12 +45,20 @@ class Lease:
 
         Raises:
             WorkersFailedError: some workers failed.
+            RuntimeError: the thread doesn't start.
         """
         with self._lock:
             name = self._name
             missing = set(workers) - self._registered
-        if not missing:
-            return name
+            if not missing:
+                return name
+            # Before workers are registered: if the thread doesn't start, the next call tries again.
+            if self._thread is None:
+                thread = threading.Thread(
+                    target=self._renew_until_closed, name="updraft lease", daemon=True
+                )
+                thread.start()
+                self._thread = thread
         request = messages.RegisterRequest(client=name)
         answers = self._workers.call_each(
             missing, lambda stub, worker, timeout: stub.Register(request, timeout=timeout)
@@ -62,11 +70,6 @@ class Lease:
             shortest = min(answer.lease_seconds for answer in answers.values())
             self._interval = min(self._interval, max(shortest / 3, 0.1))
             self._changed.notify_all()
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._renew_until_closed, name="updraft lease", daemon=True
-                )
-                self._thread.start()
         return name
 
     def renew(self) -> None:
