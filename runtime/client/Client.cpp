@@ -344,7 +344,7 @@ void Optimizer::setStates(const std::string &file) {
 struct Context::State {
   std::shared_ptr<Optimizer::State> optimizer;
   uint64_t number = 0;
-  std::string client;                       ///< the name that opened it
+  Lease::Name client;                       ///< the name that opened it
   std::optional<uint64_t> unanswered;       ///< the number of the step, if it has failed
   bool isOfAll = false;                     ///< whether that is all or none
   std::vector<uint64_t> pushes;             ///< their numbers
@@ -370,7 +370,7 @@ struct Context::State {
         proto::OpenContextRequest request;
         proto::OpenContextResponse response;
         *request.mutable_context() = id();
-        request.set_client(client);
+        request.set_client(*client);
         return stub.OpenContext(&context, request, &response);
       };
     });
@@ -380,7 +380,7 @@ struct Context::State {
   /// The number stays the same when the request is repeated.
   proto::RequestId request(uint64_t sequence) const {
     proto::RequestId result;
-    result.set_client(client);
+    result.set_client(*client);
     result.set_sequence(sequence);
     result.set_answered(workers().sequences().answered());
     return result;
@@ -431,7 +431,7 @@ Context::~Context() {
       proto::ReleaseContextRequest request;
       proto::ReleaseContextResponse response;
       *request.mutable_context() = state->id();
-      request.set_client(state->client);
+      request.set_client(*state->client);
       return stub.ReleaseContext(&context, request, &response);
     };
   });

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <fmt/format.h>
 #include <memory>
 #include <utility>
@@ -12,7 +11,8 @@
 using namespace updraft::dist;
 
 Lease::Lease(Workers &workers, std::string given)
-    : workers(workers), base(std::move(given)), name(base) {}
+    : workers(workers), base(std::move(given)),
+      latest(std::make_shared<Registration>(Registration{base, {}})) {}
 
 Lease::~Lease() {
   {
@@ -26,17 +26,18 @@ Lease::~Lease() {
 
 std::string Lease::current() {
   const std::lock_guard guard(mutex);
-  return name;
+  return latest->name;
 }
 
-std::string Lease::hold(const std::vector<size_t> &some) {
+Lease::Name Lease::hold(const std::vector<size_t> &some) {
   std::unique_lock lock(mutex);
-  const std::string own = name;
+  const std::shared_ptr<Registration> own = latest;
+  const Name name(own, &own->name);
   std::vector<size_t> missing;
   std::copy_if(some.begin(), some.end(), std::back_inserter(missing),
-               [&](size_t worker) { return !registered.contains(worker); });
+               [&](size_t worker) { return !own->workers.contains(worker); });
   if (missing.empty())
-    return own;
+    return name;
   // Before workers are registered: if the thread doesn't start, the next call tries again.
   if (!thread.joinable())
     thread = std::thread([this] { renewUntilStopped(); });
@@ -46,7 +47,7 @@ std::string Lease::hold(const std::vector<size_t> &some) {
     return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       proto::RegisterRequest request;
       proto::RegisterResponse response;
-      request.set_client(own);
+      request.set_client(own->name);
       const grpc::Status status = stub.Register(&context, request, &response);
       for (uint32_t known = shortest; status.ok() && response.lease_seconds() < known;)
         if (shortest.compare_exchange_weak(known, response.lease_seconds()))
@@ -55,55 +56,72 @@ std::string Lease::hold(const std::vector<size_t> &some) {
     };
   });
   lock.lock();
-  if (name == own)
-    registered.insert(missing.begin(), missing.end());
+  own->workers.insert(missing.begin(), missing.end());
   // Two renewals may fail before a lease ends.
   interval = std::min(
       interval, std::chrono::milliseconds(std::max<int64_t>(1000 * int64_t(shortest) / 3, 100)));
   changed.notify_all();
-  return own;
+  return name;
 }
 
-void Lease::renew() {
-  std::string own;
-  std::set<size_t> some;
-  std::chrono::milliseconds patience{};
-  {
-    const std::lock_guard guard(mutex);
-    own = name;
-    some = registered;
-    patience = interval;
-  }
-  // At the same time, so that a worker that hangs doesn't cost others their leases.
-  struct Call {
-    grpc::ClientContext context;
-    proto::KeepAliveResponse response;
-    grpc::Status status;
-    std::unique_ptr<grpc::ClientAsyncResponseReader<proto::KeepAliveResponse>> reader;
+struct Lease::Renewal {
+  std::shared_ptr<Registration> registration;
+  size_t worker = 0;
+  grpc::ClientContext context;
+  proto::KeepAliveResponse response;
+  grpc::Status status;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<proto::KeepAliveResponse>> reader;
+};
+
+void Lease::list(std::deque<Renewal> &renewals) {
+  const auto add = [&](const std::shared_ptr<Registration> &registration) {
+    for (size_t worker : registration->workers) {
+      Renewal &renewal = renewals.emplace_back();
+      renewal.registration = registration;
+      renewal.worker = worker;
+    }
   };
+  add(latest);
+  std::erase_if(earlier, [](const auto &each) { return each.expired(); });
+  for (const std::weak_ptr<Registration> &each : earlier)
+    if (const std::shared_ptr<Registration> held = each.lock())
+      add(held);
+}
+
+void Lease::send(std::deque<Renewal> &renewals, std::chrono::milliseconds patience) {
   grpc::CompletionQueue queue;
-  std::deque<Call> calls;
-  proto::KeepAliveRequest request;
-  request.set_client(own);
-  for (size_t worker : some) {
-    Call &call = calls.emplace_back();
-    call.context.set_deadline(std::chrono::system_clock::now() + patience);
-    workers.authorize(call.context);
-    call.reader = workers.stub(worker).AsyncKeepAlive(&call.context, request, &queue);
-    call.reader->Finish(&call.response, &call.status, &call);
+  for (Renewal &renewal : renewals) {
+    proto::KeepAliveRequest request;
+    request.set_client(renewal.registration->name);
+    renewal.context.set_deadline(std::chrono::system_clock::now() + patience);
+    workers.authorize(renewal.context);
+    renewal.reader = workers.stub(renewal.worker).AsyncKeepAlive(&renewal.context, request, &queue);
+    renewal.reader->Finish(&renewal.response, &renewal.status, &renewal);
   }
   void *tag = nullptr;
   bool isGood = false;
-  for (size_t i = 0; i < calls.size(); ++i)
+  for (size_t i = 0; i < renewals.size(); ++i)
     queue.Next(&tag, &isGood);
-  const bool isForgotten = std::any_of(calls.begin(), calls.end(), [](const Call &call) {
-    return call.status.ok() && !call.response.is_registered();
-  });
-  const std::lock_guard guard(mutex);
-  if (!isForgotten || name != own)
+}
+
+void Lease::renew() {
+  std::deque<Renewal> renewals;
+  std::unique_lock lock(mutex);
+  list(renewals);
+  const std::chrono::milliseconds patience = interval;
+  lock.unlock();
+  send(renewals, patience);
+  lock.lock();
+  bool isForgotten = false;
+  for (const Renewal &renewal : renewals)
+    if (renewal.status.ok() && !renewal.response.is_registered()) {
+      renewal.registration->workers.erase(renewal.worker);
+      isForgotten |= renewal.registration == latest;
+    }
+  if (!isForgotten)
     return;
-  name = fmt::format("{}.{}", base, ++names);
-  registered.clear();
+  earlier.push_back(latest);
+  latest = std::make_shared<Registration>(Registration{fmt::format("{}.{}", base, ++names), {}});
 }
 
 bool Lease::waitForRenewal() {

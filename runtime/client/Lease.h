@@ -8,6 +8,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -18,9 +20,12 @@ namespace updraft::dist {
 
 /// Registers a client with workers, and renews its leases in a thread. If a worker has forgotten
 /// the client, it takes a new name, because the outcome of requests under the old one is unknown.
-/// Thread-safe.
+/// Other workers still know the old name, and their contexts keep it. Thread-safe.
 class Lease {
 public:
+  /// A name of the client. Its leases are renewed while a copy exists.
+  using Name = std::shared_ptr<const std::string>;
+
   /// `name` is the first name; later ones are "NAME.2", "NAME.3". `workers` must outlive this.
   Lease(Workers &workers, std::string name);
   ~Lease();
@@ -31,11 +36,22 @@ public:
 
   /// Registers with these workers, unless they know the client. Returns the name. Throws
   /// WorkersFailed, and std::system_error if the thread doesn't start.
-  std::string hold(const std::vector<size_t> &some);
+  Name hold(const std::vector<size_t> &some);
   /// Renews the leases, and takes a new name if a worker has forgotten the client.
   void renew();
 
 private:
+  struct Registration {
+    const std::string name;
+    std::set<size_t> workers;
+  };
+  struct Renewal;
+
+  /// Lists the leases of the names that are held. Called with `mutex` held.
+  void list(std::deque<Renewal> &renewals);
+  /// Sends the renewals at the same time, so that a worker that hangs doesn't cost others their
+  /// leases. Waits for the answers.
+  void send(std::deque<Renewal> &renewals, std::chrono::milliseconds patience);
   /// Returns false once this ends.
   bool waitForRenewal();
   void renewUntilStopped();
@@ -45,9 +61,9 @@ private:
   std::mutex mutex; ///< guards what follows
   std::condition_variable changed;
   bool isStopped = false;
-  std::string name;
+  std::shared_ptr<Registration> latest;
+  std::vector<std::weak_ptr<Registration>> earlier;
   int names = 1;
-  std::set<size_t> registered;
   /// A third of the shortest lease, or less.
   std::chrono::milliseconds interval = std::chrono::hours(1);
   std::thread thread;

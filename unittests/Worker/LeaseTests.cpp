@@ -16,6 +16,7 @@
 
 using namespace updraft;
 using dist::Lease;
+using testing::ElementsAre;
 using testing::IsEmpty;
 using worker::RunningWorker;
 
@@ -60,4 +61,18 @@ TEST_F(LeaseTest, IsRenewedWhenItsThreadStartsLater) {
   lease.hold({shortLease});
   waitForEndsOfLeases();
   EXPECT_THAT(ended(), IsEmpty());
+}
+
+TEST_F(LeaseTest, ANameIsRenewedWhileItIsHeld) {
+  Lease::Name first = lease.hold({shortLease, longLease});
+  other.server.clients().forget(*first);
+  lease.renew();
+  const Lease::Name second = lease.hold({longLease});
+  EXPECT_EQ(*second, "ours.2");
+  waitForEndsOfLeases();
+  EXPECT_THAT(ended(), IsEmpty());
+  EXPECT_FALSE(other.server.clients().renew("ours"));
+  first.reset();
+  waitForEndsOfLeases();
+  EXPECT_THAT(ended(), ElementsAre("ours"));
 }

@@ -111,6 +111,28 @@ def test_a_lease_is_renewed_for_the_worker_with_the_shortest(order):
             context.close()
 
 
+def test_contexts_outlive_the_name_that_opened_them():
+    with contextlib.ExitStack() as stack:
+        one, _ = stack.enter_context(running("--lease=1"))
+        forgetful = stack.enter_context(contextlib.ExitStack())
+        other, _ = forgetful.enter_context(running("--lease=1"))
+        client = stack.enter_context(Client([one, other]))
+        first = client.name
+        context = optimizer_on(client, 0).context()
+        optimizer_on(client, 1).context()
+        forgetful.close()
+        stack.enter_context(running("--lease=1", address=other))
+        end = time.monotonic() + 30
+        while client.name == first:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        time.sleep(2.5)
+        assert open_contexts(client, 0) == 1
+        context.push({"w0": np.ones(2, np.float32)})
+        context.close()
+        assert open_contexts(client, 0) == 0
+
+
 def refuse_to_start(thread):
     """Takes the place of `threading.Thread.start` at a limit on threads."""
     raise RuntimeError("can't start new thread")

@@ -4,6 +4,7 @@ import contextlib
 import secrets
 import threading
 import time
+import weakref
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,20 @@ if TYPE_CHECKING:
     from .workers import Workers
 
 
+class Registration:
+    """A name of a client, and the workers that know it. Renewed while this object exists."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._workers: set[int] = set()
+
+
 class Lease:
     """Registers a client with workers, and renews its leases in a thread.
 
     If a worker has forgotten the client, it takes a new name, because the outcome of requests under
-    the old one is unknown. Thread-safe.
+    the old one is unknown. Other workers still know the old name, and their contexts keep it.
+    Thread-safe.
     """
 
     def __init__(self, workers: "Workers", name: str | None) -> None:
@@ -27,9 +37,9 @@ class Lease:
         # No other client has this name, not even an earlier process of the same one.
         self._base = f"{name or 'client'}/{secrets.token_hex(8)}"
         self._lock = threading.Lock()
-        self._name = self._base
+        self._latest = Registration(self._base)
+        self._earlier: weakref.WeakSet[Registration] = weakref.WeakSet()
         self._names = 1
-        self._registered: set[int] = set()
         self._interval = 3600.0  # a third of the shortest lease, or less
         self._changed = threading.Condition(self._lock)
         self._is_closed = False
@@ -38,20 +48,20 @@ class Lease:
     @property
     def name(self) -> str:
         with self._lock:
-            return self._name
+            return self._latest.name
 
-    def hold(self, workers: Iterable[int]) -> str:
-        """Registers the client with these workers, unless it is registered. Returns its name.
+    def hold(self, workers: Iterable[int]) -> Registration:
+        """Registers the client with these workers, unless it is registered.
 
         Raises:
             WorkersFailedError: some workers failed.
             RuntimeError: the thread doesn't start.
         """
         with self._lock:
-            name = self._name
-            missing = set(workers) - self._registered
+            latest = self._latest
+            missing = set(workers) - latest._workers
             if not missing:
-                return name
+                return latest
             # Before workers are registered: if the thread doesn't start, the next call tries again.
             if self._thread is None:
                 thread = threading.Thread(
@@ -59,38 +69,47 @@ class Lease:
                 )
                 thread.start()
                 self._thread = thread
-        request = messages.RegisterRequest(client=name)
+        request = messages.RegisterRequest(client=latest.name)
         answers = self._workers.call_each(
             missing, lambda stub, worker, timeout: stub.Register(request, timeout=timeout)
         )
         with self._lock:
-            if self._name == name:
-                self._registered |= missing
+            latest._workers |= missing
             # Two renewals may fail before a lease ends.
             shortest = min(answer.lease_seconds for answer in answers.values())
             self._interval = min(self._interval, max(shortest / 3, 0.1))
             self._changed.notify_all()
-        return name
+        return latest
 
     def renew(self) -> None:
         """Renews the leases, and takes a new name if a worker has forgotten the client."""
         with self._lock:
-            name, registered, timeout = self._name, list(self._registered), self._interval
+            timeout = self._interval
+            held = [
+                (registration, worker)
+                for registration in (self._latest, *self._earlier)
+                for worker in registration._workers
+            ]
         # At the same time, so that a worker that hangs doesn't cost others their leases.
-        request = messages.KeepAliveRequest(client=name)
         answers = [
-            self._workers.stub(worker).KeepAlive.future(request, timeout=timeout)
-            for worker in registered
+            self._workers.stub(worker).KeepAlive.future(
+                messages.KeepAliveRequest(client=registration.name), timeout=timeout
+            )
+            for registration, worker in held
         ]
-        is_forgotten = False
-        for answer in answers:
+        forgotten = []
+        for each, answer in zip(held, answers, strict=True):
             with contextlib.suppress(grpc.RpcError):
-                is_forgotten |= not answer.result().is_registered
+                if not answer.result().is_registered:
+                    forgotten.append(each)
         with self._lock:
-            if is_forgotten and self._name == name:
+            latest = self._latest
+            for registration, worker in forgotten:
+                registration._workers.discard(worker)
+            if any(registration is latest for registration, _ in forgotten):
                 self._names += 1
-                self._name = f"{self._base}.{self._names}"
-                self._registered.clear()
+                self._earlier.add(latest)
+                self._latest = Registration(f"{self._base}.{self._names}")
 
     def close(self) -> None:
         """Ends the thread."""

@@ -17,7 +17,7 @@ from ...package_definition import PackageDefinition
 from ...worker.v1 import worker_pb2 as messages
 from .errors import ContextLostError, WorkersFailedError
 from .files import arrays_of_file, file_of_arrays
-from .lease import Lease
+from .lease import Lease, Registration
 from .tensors import Rows, array_of, chunks_of
 from .workers import Workers
 
@@ -38,32 +38,34 @@ class Context:
         self._versions = optimizer._workers.versions(optimizer._places)
         self._id = messages.Context(optimizer=optimizer.name, number=number)
         try:
-            self._client = self._open()
+            self._registration = self._open()
         except WorkersFailedError as error:
             if all(failure.reason != "client-unknown" for failure in error.failures):
                 raise
             optimizer._lease.renew()
-            self._client = self._open()
+            self._registration = self._open()
         self._pushes: list[int] = []  # their numbers
         self._next_push = 0  # less than their number if gradients are pushed again
         self._is_lost = False  # on some worker
         self._unanswered: int | None = None  # the number of the step, if it has failed
         self._is_of_all = False  # whether that is all or none
 
-    def _open(self, client: str | None = None) -> str:
-        """Opens the context. Returns the client's name."""
-        if client is None:
-            client = self._optimizer._lease.hold(self._optimizer._group_on)
-        request = messages.OpenContextRequest(context=self._id, client=client)
+    def _open(self, registration: Registration | None = None) -> Registration:
+        """Opens the context. Returns what has the client's name."""
+        if registration is None:
+            registration = self._optimizer._lease.hold(self._optimizer._group_on)
+        request = messages.OpenContextRequest(context=self._id, client=registration.name)
         self._optimizer._call_all(
             lambda stub, worker, timeout: stub.OpenContext(request, timeout=timeout)
         )
-        return client
+        return registration
 
     def _request(self, sequence: int) -> messages.RequestId:
         """Returns an identity, whose number stays the same when the request is repeated."""
         return messages.RequestId(
-            client=self._client, sequence=sequence, answered=self._sequences.answered()
+            client=self._registration.name,
+            sequence=sequence,
+            answered=self._sequences.answered(),
         )
 
     def _call_each(self, workers: Iterable[int], call: Any) -> dict[int, Any]:
@@ -139,7 +141,7 @@ class Context:
                 gradient = gradient.values
             arrays[name] = rows, array_of(name, gradient)
         if self._is_lost:
-            self._open(self._client)
+            self._open(self._registration)
             self._is_lost = False
         if self._next_push == len(self._pushes):
             self._pushes.append(self._sequences.next())
@@ -171,7 +173,7 @@ class Context:
             WorkersFailedError: some workers failed.
         """
         self._give_up()
-        request = messages.ReleaseContextRequest(context=self._id, client=self._client)
+        request = messages.ReleaseContextRequest(context=self._id, client=self._registration.name)
         self._optimizer._call_all(
             lambda stub, worker, timeout: stub.ReleaseContext(request, timeout=timeout)
         )
