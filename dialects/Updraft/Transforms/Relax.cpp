@@ -18,9 +18,30 @@ namespace updraft {
 
 namespace {
 
+/// Whether the extent is at most that of a tensor. Most values that aren't scalars have an operand
+/// that tells, so this doesn't look at all operations before the value, as `extentOf` does.
+bool isOfTensor(Value value) {
+  SmallVector<Operation *> open;
+  llvm::DenseSet<Operation *> seen;
+  const auto mayBe = [&](Value next) {
+    Operation *operation = next.getDefiningOp();
+    if (!operation || isa<InferExtentOpInterface>(operation))
+      return isWithin(extentOf(next), Extent::tensor);
+    if (seen.insert(operation).second)
+      open.push_back(operation);
+    return true;
+  };
+  if (!mayBe(value))
+    return false;
+  while (!open.empty())
+    if (!llvm::all_of(open.pop_back_val()->getOperands(), mayBe))
+      return false;
+  return true;
+}
+
 /// Types wider than f64 are not element types in memory. They don't change.
 bool isScalar(Value value) {
-  return value.getType().getIntOrFloatBitWidth() <= 64 && isWithin(extentOf(value), Extent::tensor);
+  return value.getType().getIntOrFloatBitWidth() <= 64 && isOfTensor(value);
 }
 
 bool isOwnProduct(Value product) { return product.hasOneUse() && !isScalar(product); }
