@@ -4,7 +4,6 @@
 
 #include "ToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
-#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "updraft/Conversion/Passes.h"
@@ -27,11 +26,6 @@ struct ConvertLoopsToLLVMPass : impl::ConvertLoopsToLLVMPassBase<ConvertLoopsToL
     RewritePatternSet set(context);
     populateToLLVMPatterns(*converter, set);
     populateAccessToLLVMPatterns(*converter, set);
-    populateMathToLibmConversionPatterns(set);
-    // These patterns unroll vectors, and the result can't be converted in the same conversion.
-    llvm::erase_if(set.getNativePatterns(), [](const std::unique_ptr<RewritePattern> &pattern) {
-      return pattern->getDebugName().contains("VecOpToScalarOp");
-    });
     patterns = FrozenRewritePatternSet(std::move(set));
     return success();
   }

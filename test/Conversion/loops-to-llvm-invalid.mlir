@@ -1,10 +1,10 @@
 // An operation without instructions is refused at its location.
 // RUN: updraft-opt %s --split-input-file --verify-diagnostics --convert-updraft-loops-to-llvm
 
-func.func @vectors(%x: vector<4xf32>) -> vector<4xf32> {
+func.func @scalars(%x: f64) -> f64 {
   // expected-error@+1 {{failed to legalize operation 'math.erf' that was explicitly marked illegal}}
-  %0 = math.erf %x : vector<4xf32>
-  return %0 : vector<4xf32>
+  %0 = math.erf %x : f64
+  return %0 : f64
 }
 
 // -----

@@ -247,8 +247,7 @@ def ConvertLoopsToLLVMPass : Pass<"convert-updraft-loops-to-llvm", "::mlir::Modu
   let description = [{
     Converts `func`, `scf`, `cf`, `arith`, `math`, `vector` and accesses of `!updraft.elements`
     together. Arithmetic keeps its IEEE meaning: the pass adds no fast-math flags and contracts
-    nothing. Scalar `math` operations without an LLVM intrinsic become calls of the C library. Only
-    host functions may contain them.
+    nothing. A `math` operation without an LLVM intrinsic is refused.
   }];
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
 }
