@@ -1,5 +1,7 @@
 """Changes of parameter groups between steps."""
 
+import copy
+
 import pytest
 import torch
 
@@ -96,3 +98,45 @@ def test_rules_have_no_counterpart():
     assert str(error.value) == (
         "torch has no counterpart of `RuleOptimizer`; only classes of `updraft.optim` can have one"
     )
+
+
+@pytest.mark.parametrize("name", ["AdamW", "Muon", "Lion"])
+@pytest.mark.parametrize(
+    ("choice", "value"),
+    [
+        ("storage", {"exp_avg": "bf16"}),
+        ("numerics", "fast"),
+        ("probes", ["grad_norm"]),
+        ("probe_every", 2),
+    ],
+)
+def test_choices_of_the_whole_optimizer_in_a_group_are_warned_of(name, choice, value):
+    params = parameters(shapes=[(4, 2), (4, 2)])
+    text = f"`{choice}`, which only the constructor reads, for all groups; give it to the"
+    with pytest.warns(UserWarning, match=text) as caught:
+        optimizer = getattr(optim, name)([{"params": params[:1], choice: value}])
+    assert [each.filename for each in caught] == [__file__]
+    with pytest.warns(UserWarning, match=text):
+        optimizer.add_param_group({"params": params[1:], choice: value})
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_storage_in_a_checkpoint_is_not_warned_of():
+    params = parameters(shapes=SHAPES)
+    optimizer = optim.Lion(params, storage={"exp_avg": "q8_linear"})
+    set_gradients(params, 0)
+    optimizer.step()
+    saved = optimizer.state_dict()
+    assert "storage" in saved["param_groups"][0]
+    optimizer.load_state_dict(saved)
+    copy.deepcopy(optimizer).step()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_rule_may_have_a_hyperparameter_with_the_name_of_a_choice():
+    @updraft.rule
+    def r(param, grad, probes=0.5):
+        return param - probes * grad
+
+    params = parameters(shapes=SHAPES)
+    updraft.optimizer(r, [{"params": params, "probes": 0.1}])

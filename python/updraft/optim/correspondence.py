@@ -2,11 +2,13 @@
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import torch
 
+from ..caller_warnings import warn_caller
 from ..definition import FileDefinition, RuleDefinition
 from ..errors import CompileError, InvalidArgumentError
 from ..shipped import require_path
@@ -53,6 +55,21 @@ class Choices:
     storage: Mapping[str, Any] | None = None
     probes: Sequence[str] = ()
     probe_every: int = 1
+
+
+def warn_of_choices(group: Any, known: Iterable[str] = ()) -> None:
+    """Warns of choices of the whole optimizer in a parameter group, where nothing reads them.
+
+    Args:
+        group: a group as a caller gives it.
+        known: entries that the rule reads.
+    """
+    for choice in map(attrgetter("name"), fields(Choices)):
+        if isinstance(group, dict) and choice in group and choice not in known:
+            warn_caller(
+                f"a parameter group has `{choice}`, which only the constructor reads, for all "
+                "groups; give it to the constructor"
+            )
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from .correspondence import (
     require_hypers,
     setting_choices,
     specialize,
+    warn_of_choices,
 )
 from .matrix_views import ENTRIES, require_matrices
 from .rule_interface import RuleInterface
@@ -116,13 +117,14 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds a group, as in torch. Keeps entries that the rule doesn't read, as in torch, and
-        warns if such an entry looks like an option.
+        warns if such an entry looks like an option, or is a choice of the whole optimizer.
 
         The entries `matrix_blocks` and `matrix_layout` describe the matrices that the rule steps
         instead of the parameters; see `updraft.optim.for_model`.
         """
         options = self._options_of(param_group) if isinstance(param_group, dict) else self._options
         known = [*options.defaults, *ENTRIES]
+        warn_of_choices(param_group, known)
         for name in param_group if isinstance(param_group, dict) else ():
             if name in known or name in ("params", "param_names", "seed"):
                 continue

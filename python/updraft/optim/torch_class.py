@@ -12,7 +12,7 @@ from ..shipped_constructor import choices
 from ..torch_private import disable_dynamo
 from .compiled import CompiledStep
 from .conversion import counterpart
-from .correspondence import Choices
+from .correspondence import Choices, warn_of_choices
 from .documentation import Docstring
 from .state_storage import IN_TWO_TENSORS
 
@@ -67,6 +67,12 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
                 group.setdefault("seed", seed)
         if storage or numerics != "torch" or probes or probe_every != 1:
             self._choose(Choices(numerics, storage, probes, probe_every))
+
+    @disable_dynamo
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds a group, as in torch. Warns of choices of the whole optimizer, such as `storage`."""
+        warn_of_choices(param_group)
+        super().add_param_group(param_group)
 
     # torch.compile can't trace a compilation.
     @disable_dynamo
