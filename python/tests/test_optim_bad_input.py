@@ -390,3 +390,27 @@ def test_more_betas_than_a_rule_has():
     with pytest.raises(ValueError) as error:
         optim.Lion(parameters(), betas=(0.9, 0.99, 0.999))
     assert str(error.value) == "`betas` has 3 elements; give 2"
+
+
+@pytest.mark.parametrize("names", [None, ["x", "y", "z"]])
+def test_messages_have_the_number_in_the_optimizer_or_the_name(names):
+    params = parameters(shapes=[(3,), (3,), (3,)])
+    given = params if names is None else [*zip(names, params, strict=True)]
+    optimizer = optim.AdamW([{"params": given[:2]}, {"params": given[2:]}])
+    set_gradients(params, 0)
+    optimizer.step()
+    params[2].data = torch.ones(4)
+    shown = "2" if names is None else "z"
+    with pytest.raises(ValueError, match=rf"^state `exp_avg` of parameter `{shown}` is \[3\]"):
+        optimizer.step()
+
+
+def test_messages_distinguish_the_matrices_of_a_parameter():
+    param = torch.nn.Parameter(torch.ones(4, 2))
+    first = torch.nn.Parameter(torch.ones(2))
+    groups = [{"params": [first]}, {"params": [param], "matrix_blocks": (2, 2)}]
+    optimizer = optim.Lion(groups)
+    param.grad = torch.ones(4, 2)
+    optimizer.step()
+    (entry,) = optimizer._compiled[1:]
+    assert entry.buckets[0]._names(groups[1]) == ["1, matrix 0", "1, matrix 1"]

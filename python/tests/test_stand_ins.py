@@ -148,7 +148,7 @@ def test_the_operator_refuses_wrapper_subclasses(what):
     hypers = [*rule.hypers.values()]
     with pytest.raises(TypeError) as caught:
         param = wrapper if what == "parameter" else torch.nn.Parameter(values.clone())
-        as_usual = "", "", False, False, torch.float32
+        as_usual = "", "", False, ["0"], False, torch.float32
         stepper = GroupStepper(rule._compiled.address, [param], hypers, *as_usual)
         if what == "state":
             stepper.bind_state(0, "momentum_buffer", wrapper)

@@ -35,9 +35,9 @@ constexpr size_t paramsPerPart = 500;
 
 GroupStepper::GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params,
                            std::vector<double> initial, std::string sparse, std::string dense,
-                           bool sparseAsDense, std::vector<int64_t> numbered, bool emulated,
+                           bool sparseAsDense, std::vector<std::string> given, bool emulated,
                            at::ScalarType countType)
-    : probeCount(Library::get().upd_rule_probe_count(rule)), numbers(std::move(numbered)),
+    : probeCount(Library::get().upd_rule_probe_count(rule)), names(std::move(given)),
       on(params.empty() ? StepDevice{} : StepDevice::of(params.front(), emulated)),
       table(params, on, countType), sparseRefusal(std::move(sparse)),
       denseRefusal(std::move(dense)), sparseAsDense(sparseAsDense) {
@@ -47,21 +47,18 @@ GroupStepper::GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params
   TORCH_CHECK_VALUE(initial.size() == hyperNames.size(), "there are ", initial.size(),
                     " hyperparameters; the rule has ", hyperNames.size());
 
-  TORCH_CHECK_VALUE(numbers.empty() || numbers.size() == params.size(), "there are ",
-                    numbers.size(), " numbers for ", params.size(), " parameters");
-
-  std::vector<std::string> texts;
-  std::vector<const char *> names;
-  texts.reserve(numbers.size());
-  names.reserve(numbers.size());
-  for (int64_t number : numbers)
-    texts.push_back(std::to_string(number));
-  for (const std::string &text : texts)
-    names.push_back(text.c_str());
+  for (size_t i = 0; i < params.size() && names.size() == i; ++i)
+    names.push_back(std::to_string(i));
+  TORCH_CHECK_VALUE(names.size() == params.size(), "there are ", names.size(), " names for ",
+                    params.size(), " parameters");
+  std::vector<const char *> texts;
+  texts.reserve(names.size());
+  for (const std::string &name : names)
+    texts.push_back(name.c_str());
   const std::vector<upd_tensor> views = table.views();
   upd_group group{};
   group.params = views.data();
-  group.names = names.empty() ? nullptr : names.data();
+  group.names = texts.data();
   group.param_count = table.size();
   upd_optimizer *optimizer = nullptr;
   check(library.upd_optimizer_create(rule, &group, 1, intraOpPool(), &optimizer));
@@ -191,7 +188,7 @@ void GroupStepper::setRandom(int64_t seed, const std::vector<int64_t> &numbers) 
   check(library.upd_optimizer_set_param_numbers(handle->optimizer, all.data(), all.size()));
 }
 
-int64_t updraft::torch_adapter::asStepCount(double count, int64_t param) {
+int64_t updraft::torch_adapter::asStepCount(double count, const std::string &param) {
   TORCH_CHECK_VALUE(count >= 0 && count <= 0x1p53 && count == std::floor(count),
                     "the step count of parameter ", param, " is ", count,
                     "; it is a whole number from 0 to 2^53");
@@ -202,7 +199,7 @@ void GroupStepper::readCounts() {
   for (size_t i = 0; i < table.size(); ++i) {
     if (!table.stepCounts.isChanged(i, table.steps[i]))
       continue;
-    const int64_t count = asStepCount(table.stepCounts.valueOf(i), numberOf(i));
+    const int64_t count = asStepCount(table.stepCounts.valueOf(i), names[i]);
     check(Library::get().upd_optimizer_set_step(handle->optimizer, i, count));
     table.steps[i] = count;
   }
@@ -219,7 +216,7 @@ void GroupStepper::takeGradient(const Unusual &given) {
   if (grad.is_sparse() && !sparseAsDense) {
     TORCH_CHECK(sparseRefusal.empty(), sparseRefusal);
     TORCH_CHECK_VALUE(grad.sizes() == table.shape(index), "the gradient of parameter ",
-                      numberOf(index), " is ", grad.sizes(), ", but the parameter is ",
+                      names[index], " is ", grad.sizes(), ", but the parameter is ",
                       table.shape(index), "; give a tensor of the same shape");
     SparseRows rows = sparseRowsOf(grad, table.sizes(index), table.strides(index));
     table.setAbsent(index);
@@ -257,7 +254,7 @@ void GroupStepper::refuse(size_t param, const upd_tensor &grad) const {
   grads[param] = grad;
   check(Library::get().upd_optimizer_prepare_rows(handle->optimizer, grads.data(), grads.size(),
                                                   nullptr, 0));
-  TORCH_INTERNAL_ASSERT(false, "a gradient of parameter ", numberOf(param), " was not refused");
+  TORCH_INTERNAL_ASSERT(false, "a gradient of parameter ", names[param], " was not refused");
 }
 
 /// Releases the GIL while waiting, because the thread that holds the mutex may be waiting for the
@@ -341,7 +338,7 @@ void GroupStepper::prepareTaken() {
 }
 
 void GroupStepper::forPrepared(
-    const std::function<void(int64_t number, const MemoryRange &grad)> &look) const {
+    const std::function<void(size_t param, const MemoryRange &grad)> &look) const {
   std::lock_guard lock(mutex);
   const size_t bytes = updraft::runtime::sizeOf(table.elementType());
   auto range = [&](const void *data, at::IntArrayRef sizes) {
@@ -349,9 +346,9 @@ void GroupStepper::forPrepared(
   };
   for (size_t i = 0; i < table.size(); ++i)
     if (table.hasGradient(i))
-      look(numberOf(i), range(table.gradients()[i], table.sizes(i)));
+      look(i, range(table.gradients()[i], table.sizes(i)));
   for (const upd_row_grad &rows : rowGrads)
-    look(numberOf(rows.param),
+    look(rows.param,
          range(rows.values.data, {rows.values.shape, static_cast<size_t>(rows.values.rank)}));
 }
 

@@ -24,7 +24,7 @@ namespace updraft::torch_adapter {
 
 /// Converts a step count to an integer. Throws ValueError, which names the parameter, if it isn't a
 /// whole number from 0 to 2^53.
-int64_t asStepCount(double count, int64_t param);
+int64_t asStepCount(double count, const std::string &param);
 
 class GroupStepper : public ::torch::CustomClassHolder {
 public:
@@ -33,8 +33,8 @@ public:
   /// of their changes. All parameters have the rule's storage type. Hyperparameters are in the
   /// rule's order. `sparseRefusal` is the error message for a sparse gradient. If it is empty,
   /// sparse gradients are accepted: by rows or, with `sparseAsDense`, converted to dense.
-  /// `denseRefusal` is the same for dense gradients. Messages identify parameters by `numbers`, or
-  /// by index if it is empty.
+  /// `denseRefusal` is the same for dense gradients. Messages identify parameters by `names`,
+  /// which are unique, or by index if it is empty.
   ///
   /// Parameters are on the CPU, or all on the GPU that the rule was compiled for. `emulated`: CPU
   /// tensors are stepped by GPU code in the emulator. On a GPU a step runs on torch's current
@@ -43,7 +43,7 @@ public:
   /// `countType` is the type of step counts that this object creates: float32 or float64.
   GroupStepper(upd_rule *rule, const std::vector<at::Tensor> &params, std::vector<double> hypers,
                std::string sparseRefusal, std::string denseRefusal, bool sparseAsDense,
-               std::vector<int64_t> numbers = {}, bool emulated = false,
+               std::vector<std::string> names = {}, bool emulated = false,
                at::ScalarType countType = at::kFloat);
 
   /// Sets the inputs of random numbers other than the element and the step: a 64-bit seed, and the
@@ -77,10 +77,9 @@ public:
   /// The same with a gradient, or an undefined tensor, for each parameter instead of `.grad`.
   /// Doesn't wait for the GIL.
   bool lookAndPrepare(const std::vector<at::Tensor> &grads);
-  /// Calls `look` with the memory of each prepared gradient, and the number of its parameter in
-  /// messages.
+  /// Calls `look` with the memory of each prepared gradient, and the index of its parameter.
   void forPrepared(
-      const std::function<void(int64_t number, const runtime::MemoryRange &grad)> &look) const;
+      const std::function<void(size_t param, const runtime::MemoryRange &grad)> &look) const;
   /// Never refuses. With `countVersions` it bumps the versions of parameters and states for
   /// autograd. Returns whether parameters may have got states; `takeFresh` lists them.
   bool apply(bool countVersions);
@@ -156,14 +155,9 @@ private:
   void refuse(size_t param, const upd_tensor &grad) const;
   void afterDeviceStep(bool countVersions);
   size_t checked(int64_t param) const;
-  /// The number of a parameter in messages.
-  int64_t numberOf(size_t index) const {
-    return numbers.empty() ? static_cast<int64_t>(index) : numbers[index];
-  }
-
   size_t probeCount;
   std::mutex mutable mutex;
-  std::vector<int64_t> numbers; ///< of parameters; empty: their indices
+  std::vector<std::string> names; ///< of parameters, in messages
   StepDevice on;
   ParameterTable table;
   bool isPrepared = false; ///< a step is prepared, and neither applied nor abandoned

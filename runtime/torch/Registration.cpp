@@ -24,12 +24,12 @@ void loadLibrary(const std::string &path) { Library::load(path); }
 /// `rule` is the address of an upd_rule.
 Stepper makeStepper(int64_t rule, const std::vector<at::Tensor> &params, std::vector<double> hypers,
                     std::string sparseRefusal, std::string denseRefusal, bool sparseAsDense,
-                    bool emulated, at::ScalarType countType) {
+                    std::vector<std::string> names, bool emulated, at::ScalarType countType) {
   // Operators can't take pointers. NOLINTNEXTLINE(performance-no-int-to-ptr)
   auto *compiled = reinterpret_cast<upd_rule *>(static_cast<uintptr_t>(rule));
-  return c10::make_intrusive<GroupStepper>(
-      compiled, params, std::move(hypers), std::move(sparseRefusal), std::move(denseRefusal),
-      sparseAsDense, std::vector<int64_t>(), emulated, countType);
+  return c10::make_intrusive<GroupStepper>(compiled, params, std::move(hypers),
+                                           std::move(sparseRefusal), std::move(denseRefusal),
+                                           sparseAsDense, std::move(names), emulated, countType);
 }
 
 int64_t addressOf(const c10::intrusive_ptr<JointStep> &step) {

@@ -2,7 +2,7 @@
 
 import itertools
 import operator
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from math import ldexp
 from typing import Any
@@ -191,6 +191,7 @@ class Bucket:
                 initial,
                 *refusals,
                 as_dense,
+                self._names(group),
                 target == "emulator",
                 self.scalar,
             )
@@ -249,6 +250,21 @@ class Bucket:
     def _owners(self) -> Sequence[int]:
         """The index in `params` of the parameter that each stepped tensor is, or is a part of."""
         return range(len(self.params))
+
+    def _names(self, group: Group) -> list[str]:
+        """Returns the names in messages of the stepped tensors: those of the group, else the
+        numbers in the optimizer.
+        """
+        given = zip(group.get("params", ()), group.get("param_names", ()), strict=False)
+        names = {id(param): str(name) for param, name in given}
+        parts = Counter(self._owners())
+        seen: Counter[int] = Counter()
+        shown = []
+        for owner in self._owners():
+            name = names.get(id(self.params[owner]), str(self.numbers[owner]))
+            shown.append(name if parts[owner] == 1 else f"{name}, matrix {seen[owner]}")
+            seen[owner] += 1
+        return shown
 
     def _memory(self, number: int, state: Any) -> Any:
         """Returns the tensor that has a state's memory."""

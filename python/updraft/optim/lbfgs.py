@@ -54,7 +54,12 @@ class _Move:
             storage=dict.fromkeys(("param", "grad"), STORAGE[dtype]), numerics="torch"
         )
         self.stepper = GroupStepper(
-            self.rule._compiled.address, self.targets, [0.0], "", "", False, False, torch.float32
+            self.rule._compiled.address,
+            self.targets,
+            [0.0],
+            *("", "", False, []),
+            False,
+            torch.float32,
         )
 
     @staticmethod

@@ -141,11 +141,14 @@ void LocalOptimizer::addBucket(const OptimizerRequest &request, size_t number, u
   std::vector<double> values;
   for (const auto &[name, value] : found->second)
     values.push_back(value);
+  std::vector<std::string> names;
+  for (int64_t number : bucket.numbers)
+    names.push_back(std::to_string(number));
   specialize(choices->second, [&](const Settings &settings) {
     bucket.rule = compileRule(request.rule, group.source, settings, dtype);
     bucket.stepper =
         c10::make_intrusive<GroupStepper>(bucket.rule.get(), tensors, values, group.sparseRefusal,
-                                          group.denseRefusal, group.sparseAsDense, bucket.numbers);
+                                          group.denseRefusal, group.sparseAsDense, names);
   });
   bucket.stepper->setRandom(group.seed, bucket.numbers);
   bucket.states = StoredStates(bucket.rule.get());
@@ -176,10 +179,10 @@ void LocalOptimizer::takeHypers(const std::vector<double> &hypers) {
 }
 
 void LocalOptimizer::requireOwnMemory(const Bucket &bucket) const {
-  bucket.stepper->forPrepared([&](int64_t number, const MemoryRange &grad) {
+  bucket.stepper->forPrepared([&](size_t param, const MemoryRange &grad) {
     const MemoryRange *owner = memory.find(grad);
-    TORCH_CHECK_VALUE(!owner, "gradient of parameter `", number, "` overlaps parameter `",
-                      numbers[owner->owner],
+    TORCH_CHECK_VALUE(!owner, "gradient of parameter `", bucket.numbers[param],
+                      "` overlaps parameter `", numbers[owner->owner],
                       "`; a step only reads gradients, so give it memory of its own");
   });
 }

@@ -72,7 +72,7 @@ static void loadStepCount(GroupStepper &stepper, int64_t param, int64_t number,
                           const at::Tensor &given) {
   TORCH_CHECK_VALUE(given.numel() == 1, "the state `step` of parameter ", number, " has ",
                     given.numel(), " elements; it is one number");
-  stepper.setStepCount(param, asStepCount(given.item().toDouble(), number));
+  stepper.setStepCount(param, asStepCount(given.item().toDouble(), std::to_string(number)));
 }
 
 void StoredStates::load(GroupStepper &stepper, int64_t param, int64_t number,
