@@ -85,6 +85,7 @@ def test_a_note_shows_python_too(message):
 @updraft.rule
 def r(param, grad, state, lr=0.1):
     state.setdefault("lr", 0)
+    state["lr"] = grad
     return param - lr * grad
 """)
         == """\
@@ -434,6 +435,48 @@ def r(param, grad, state):
     )
 
 
+def test_a_state_that_is_never_assigned(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, state, lr=0.1):
+    velocity = 0.9 * state.setdefault("velocity", 0) + grad
+    return param - lr * velocity
+""")
+        == """\
+5:22: error: the state `velocity` is declared, but never assigned, so it stays at its initial \
+value; assign its next value: `state["velocity"] = …`
+    velocity = 0.9 * state.setdefault("velocity", 0) + grad
+                     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"""
+    )
+
+
+def test_a_copy_of_the_first_parameter_needs_no_assignment(load):
+    rule = load("""
+@updraft.rule
+def r(param, grad, state, lr=0.1, pull=0.01):
+    return param - lr * (grad + pull * (param - state.setdefault("start", param)))
+""").r
+    assert rule.states == {"start": "f32"}
+
+
+@pytest.mark.parametrize("statement", ["state.v = grad", "v = 0.9 * state.v + grad"])
+def test_states_are_not_attributes(message, statement):
+    column, marked = (5, "state.v") if statement.startswith("state") else (15, "state.v")
+    assert (
+        message(f"""
+@updraft.rule
+def r(param, grad, state, lr=0.1):
+    {statement}
+    return param - lr * grad
+""")
+        == f"""\
+5:{column}: error: states are not attributes; write `state["v"]` instead of `state.v`
+    {statement}
+{" " * (column - 1)}^{"~" * (len(marked) - 1)}"""
+    )
+
+
 def test_names_cannot_carry_text(message):
     assert (
         message("""
@@ -510,7 +553,7 @@ def test_values_of_matrices_stay_there(message):
         message("""
 @updraft.rule
 def r(param, grad, state, matrix):
-    rows = state.setdefault("rows", over="row", when=matrix)
+    rows = state["rows"] = state.setdefault("rows", over="row", when=matrix)
     updraft.lang.skip_when(updraft.lang.max(rows) > 1)
     return param
 """)
@@ -546,6 +589,7 @@ def test_an_unknown_extent_and_storage_type(message):
 @updraft.rule
 def r(param, grad, state):
     state.setdefault("m", 0, over="rows")
+    state["m"] = 0
     return param
 """)
         == """\

@@ -49,8 +49,15 @@ def _callee(call: Place) -> str:
     return line.partition("(")[0].rstrip(" ") or line or "a function"
 
 
+class UnknownAttributeError(CompileError, AttributeError):
+    """A value or a mapping of a rule lacks an attribute. `hasattr` is false for it."""
+
+
 def error(
-    message: str, place: Place | None, note: tuple[str, Place | None] | None = None
+    message: str,
+    place: Place | None,
+    note: tuple[str, Place | None] | None = None,
+    kind: type[CompileError] = CompileError,
 ) -> CompileError:
     """Creates the exception for a mistake in a traced function."""
     text = render("error", message, place)
@@ -58,4 +65,4 @@ def error(
         text += render("note", f"in this call of `{_callee(call)}`", call)
     if note is not None:
         text += render("note", *note)
-    return CompileError(text.rstrip("\n"))
+    return kind(text.rstrip("\n"))

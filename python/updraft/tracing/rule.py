@@ -180,6 +180,7 @@ class TracedDefinition(RuleDefinition):
             if self._finish is not None:
                 with traced(self._finish):
                     _call_finish(self._finish, trace, statics | hypers)
+            trace.require_assigned()
             defaults = {name: literal_text(value) for name, value in self._hypers.items()}
             printer = Printer(trace, defaults, signature.places)
             source = printer.print(self._name, inspect.getdoc(self._function))

@@ -4,10 +4,10 @@ import contextvars
 from collections.abc import Iterator, MutableMapping
 from typing import Any, NoReturn
 
-from .messages import error
+from .messages import UnknownAttributeError, error
 from .names import check_name
 from .places import Place, here
-from .values import Value, kind_name, operand, shallow
+from .values import Value, kind_name, leaves, operand, shallow
 
 _current: contextvars.ContextVar["Trace | None"] = contextvars.ContextVar("trace", default=None)
 
@@ -120,6 +120,18 @@ class Trace:
             state.value = state.leaf
         return self.body
 
+    def require_assigned(self) -> None:
+        """Refuses a state that stays a constant, because no function assigns it. A state that
+        starts from an input, such as a copy of the first parameter, may stay as it is.
+        """
+        for name, state in self.states.items():
+            if not leaves(state.initial) and not any(name in body.nexts for body in self.bodies):
+                raise error(
+                    f"the state `{name}` is declared, but never assigned, so it stays at its "
+                    f'initial value; assign its next value: `state["{name}"] = …`',
+                    state.place,
+                )
+
     def leaf(self, name: str, *, is_bool: bool = False) -> Value:
         """A named value: an input, a hyperparameter or a state."""
         return Value("name", name, is_bool=is_bool, trace=self)
@@ -176,8 +188,27 @@ class StateMapping(MutableMapping[str, Value]):
     sets its next value, which later reads return.
     """
 
+    __slots__ = ("_trace",)
+    _trace: Trace
+
     def __init__(self, trace: Trace) -> None:
-        self._trace = trace
+        object.__setattr__(self, "_trace", trace)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # Python asks for names like `__deepcopy__`.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise self._no_attribute(name)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise self._no_attribute(name)
+
+    def _no_attribute(self, name: str) -> Exception:
+        return error(
+            f'states are not attributes; write `state["{name}"]` instead of `state.{name}`',
+            here(),
+            kind=UnknownAttributeError,
+        )
 
     def setdefault(  # type: ignore[override]
         self,
