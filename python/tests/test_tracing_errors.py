@@ -318,12 +318,14 @@ def r(param, grad):
 @pytest.mark.parametrize(
     ("expression", "name", "hint"),
     [
-        ("numpy.sin(param)", "sin", "use those of `updraft.lang`"),
+        ("numpy.clip(param, 0, 1)", "clip", "use `updraft.lang.clamp`"),
+        ("numpy.linalg.norm(param)", "linalg.norm", "use `updraft.lang.norm`"),
+        ("numpy.sin(param)", "sin", "use the functions of `updraft.lang`"),
         ("numpy.sign(param)", "sign", "use `updraft.lang.sign`"),
         ("numpy.where(param > 0, 1, 2)", "where", "use `updraft.lang.where`"),
         ("numpy.sum(param)", "sum", "use `updraft.lang.sum`"),
-        ("numpy.add.reduce(param)", "add.reduce", "use those of `updraft.lang`"),
-        ("numpy.stack([param, grad])", "stack", "use those of `updraft.lang`"),
+        ("numpy.add.reduce(param)", "add.reduce", "use the functions of `updraft.lang`"),
+        ("numpy.stack([param, grad])", "stack", "use the functions of `updraft.lang`"),
     ],
 )
 def test_functions_of_numpy_that_a_rule_lacks(message, expression, name, hint):
@@ -339,6 +341,68 @@ def r(param, grad):
     return {expression}
            ^{"~" * (len(expression) - 1)}"""
     )
+
+
+@pytest.mark.parametrize(
+    ("expression", "name", "hint"),
+    [
+        ("torch.sqrt(grad)", "torch.sqrt", "use `updraft.lang.sqrt`"),
+        ("torch.linalg.norm(grad)", "torch.linalg.norm", "use `updraft.lang.norm`"),
+        ("torch.norm(grad)", "torch.norm", "use `updraft.lang.norm`"),
+        ("torch.clip(grad, 0, 1)", "torch.clip", "use `updraft.lang.clamp`"),
+        ("torch.add(grad, 1)", "torch.add", "use the operator `+`"),
+        ("torch.nn.functional.relu(grad)", "torch.nn.functional.relu", None),
+        ("torch.stack([param, grad])", "torch.stack", None),
+        ("grad.sign()", "sign", "use `updraft.lang.sign`"),
+        ("param.sub_(grad)", "sub_", "use the operator `-`"),
+        ("param.clamp_(0, 1)", "clamp_", "use `updraft.lang.clamp`"),
+        ("grad.shape", "shape", None),
+    ],
+)
+def test_functions_and_methods_of_torch(message, expression, name, hint):
+    pytest.importorskip("torch")
+    hint = hint or "use the functions of `updraft.lang`"
+    is_method = not name.startswith("torch.")
+    what = f"a value of a rule has no attribute `{name}`" if is_method else f"`{name}` is not"
+    marked = expression.partition("(")[0] if is_method else expression
+    assert (
+        message(f"""
+import torch
+@updraft.rule
+def r(param, grad):
+    return {expression}
+""")
+        == f"""\
+6:12: error: {what}{"" if is_method else " supported in a rule"}; {hint}
+    return {expression}
+           ^{"~" * (len(marked) - 1)}"""
+    )
+
+
+@pytest.mark.parametrize("expression", ["max(lr, 0.1)", "min(0.1, lr)"])
+def test_pythons_max_and_min(message, expression):
+    assert (
+        message(f"""
+@updraft.rule
+def r(param, grad, lr=0.1):
+    return param - {expression} * grad
+""")
+        == f"""\
+5:20: error: Python's `{expression[:3]}` cannot compare values of a rule; use \
+`updraft.lang.{expression[:3]}`
+    return param - {expression} * grad
+                   ^{"~" * (len(expression) - 1)}"""
+    )
+
+
+def test_attributes_that_are_looked_for(load):
+    rule = load("""
+@updraft.rule
+def r(param, grad, lr=0.1):
+    assert not hasattr(grad, "item") and not hasattr(grad, "__array__")
+    return param - lr * grad
+""").r
+    assert "param - lr * grad" in rule.to_upd()
 
 
 def test_a_number_that_is_too_large(message):

@@ -40,8 +40,10 @@ def render(severity: str, message: str, place: Place | None) -> str:
     return text + _printable(line).decode(errors="replace") + "\n" + indent + carets + "\n"
 
 
-def _callee(call: Place) -> str:
+def called(call: Place | None) -> str:
     """The text of the called expression."""
+    if call is None:
+        return "a function"
     file = PythonFile(call.path, call.namespace)
     span = file.span(call)
     text = b"" if span is None else file.text[span[0] : span[1]]
@@ -62,7 +64,7 @@ def error(
     """Creates the exception for a mistake in a traced function."""
     text = render("error", message, place)
     for call in place.calls if place is not None else ():
-        text += render("note", f"in this call of `{_callee(call)}`", call)
+        text += render("note", f"in this call of `{called(call)}`", call)
     if note is not None:
         text += render("note", *note)
     return kind(text.rstrip("\n"))

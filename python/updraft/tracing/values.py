@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .. import _updraft
-from .messages import error
+from .messages import UnknownAttributeError, called, error
 from .places import Place, assigned_name, here, user_frame
 
 # numpy's names of the language's operators: the spelling in the language, and in Python.
@@ -28,6 +28,33 @@ _NUMPY_OPERATORS = {
     "power": ("^", "**"),
     "subtract": ("-", "-"),
     "true_divide": ("/", "/"),
+}
+
+# In Python, the operators for functions and methods of numpy and torch.
+_OPERATORS = {name: shown for name, (_, shown) in _NUMPY_OPERATORS.items()} | {
+    "div": "/",
+    "eq": "==",
+    "ge": ">=",
+    "gt": ">",
+    "le": "<=",
+    "lt": "<",
+    "mm": "@",
+    "mul": "*",
+    "ne": "!=",
+    "neg": "-",
+    "pow": "**",
+    "sub": "-",
+}
+
+# The rule's functions with other names in numpy and torch.
+_OTHER_NAMES = {
+    "amax": "max",
+    "clip": "clamp",
+    "maximum": "max",
+    "minimum": "min",
+    "numel": "size",
+    "t": "transpose",
+    "mT": "transpose",
 }
 
 #: The rule's functions for numpy functions, by their names there. `updraft.lang` fills it.
@@ -103,7 +130,34 @@ class Value:
     def __array_function__(
         self, function: Any, types: Any, operands: Any, arguments: Any
     ) -> "Value":
-        return _apply_numpy(function.__name__, operands, False)
+        return _apply_numpy(function.__name__, operands, False, function.__module__)
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, operands: Any = (), arguments: Any = None
+    ) -> Any:
+        from torch.overrides import resolve_name
+
+        name = (resolve_name(function) or function.__name__).replace("torch.functional.", "torch.")
+        # An operator, whose left operand is a tensor. Python calls the one of the value.
+        if name.startswith("torch.Tensor."):
+            return NotImplemented
+        frame = user_frame()
+        # Some functions are in Python.
+        while frame and str(frame.f_globals.get("__name__")).partition(".")[0] == "torch":
+            frame = frame.f_back
+        hint = _hint(name.rpartition(".")[2])
+        raise error(f"`{name}` is not supported in a rule; {hint}", here(frame))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # Python and libraries ask for names like `__array__` and `_repr_html_`.
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise error(
+            f"a value of a rule has no attribute `{name}`; {_hint(name)}",
+            here(),
+            kind=UnknownAttributeError,
+        )
 
     def __add__(self, other: Any) -> "Value":
         return binary("+", self, other)
@@ -191,11 +245,19 @@ class Value:
         return record("call", "abs", (self,))
 
     def __bool__(self) -> bool:
+        place = here()
+        function = called(place)
+        if function in ("max", "min"):
+            raise error(
+                f"Python's `{function}` cannot compare values of a rule; use "
+                f"`updraft.lang.{function}`",
+                place,
+            )
         raise error(
             "a value of a rule is neither true nor false while it is traced; choose with "
             "`updraft.lang.where(condition, a, b)`, join conditions with `&` and `|`, or make its "
             "inputs static arguments",
-            here(),
+            place,
         )
 
     def _no_number(self, what: str) -> NoReturn:
@@ -355,7 +417,20 @@ def operand(thing: Any, what: str) -> Value:
         raise error(f"{what} is too large for a number", here()) from None
 
 
-def _apply_numpy(name: str, operands: tuple[Any, ...], is_plain: bool) -> Value:
+def _hint(name: str) -> str:
+    """The replacement in a rule for a function or a method of numpy or torch."""
+    # In torch, methods that change their tensor end in `_`.
+    name = name.rstrip("_")
+    if name in _OPERATORS:
+        return f"use the operator `{_OPERATORS[name]}`"
+    name = _OTHER_NAMES.get(name, name)
+    known = {"where"}.union(function for function, _ in _updraft.functions())
+    return f"use `updraft.lang.{name}`" if name in known else "use the functions of `updraft.lang`"
+
+
+def _apply_numpy(
+    name: str, operands: tuple[Any, ...], is_plain: bool, module: str = "numpy"
+) -> Value:
     """Records a call of a numpy function; `is_plain` unless it has further arguments."""
     if is_plain and name in _NUMPY_OPERATORS:
         left, right = operands
@@ -366,6 +441,4 @@ def _apply_numpy(name: str, operands: tuple[Any, ...], is_plain: bool) -> Value:
         return record("unary", "-", operands)
     if is_plain and name in ("invert", "logical_not"):
         return record("unary", "!", operands, is_bool=True)
-    known = {"where"}.union(function for function, _ in _updraft.functions())
-    hint = f"use `updraft.lang.{name}`" if name in known else "use those of `updraft.lang`"
-    raise error(f"`numpy.{name}` is not supported in a rule; {hint}", here())
+    raise error(f"`{module}.{name}` is not supported in a rule; {_hint(name)}", here())
