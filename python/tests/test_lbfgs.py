@@ -7,6 +7,7 @@ import pickle
 import pytest
 import torch
 
+import updraft
 from updraft import optim
 
 from .torch_training import OLDER, assert_refused_alike
@@ -162,3 +163,8 @@ def test_versions_tell_autograd_of_the_change():
 )
 def test_refuses_with_the_words_of_torch(attempt):
     assert_refused_alike(attempt)
+
+
+def test_refuses_clipping():
+    with pytest.raises(updraft.UnsupportedError, match="^`LBFGS` can't clip, because its step"):
+        optim.with_clipping(optim.LBFGS(problem()[0]), 1.0)

@@ -134,6 +134,14 @@ def test_a_scaler_unscales_before_the_step(torch_numerics):
     assert optimizer.state[param]["step"] == 1
 
 
+def test_clipping_is_refused(torch_numerics):
+    torch = pytest.importorskip("torch")
+    optimizer = updraft.optimizer(torch_numerics, [torch.ones(4, requires_grad=True)])
+    message = refusal(updraft.UnsupportedError, updraft.optim.with_clipping, optimizer, 1.0)
+    assert message.startswith("a rule of a package can't clip, because its code doesn't scale")
+    assert optimizer.max_grad_norm is None
+
+
 def test_a_differentiable_step_uses_the_text(sgd):
     torch = pytest.importorskip("torch")
     step = updraft.load(sgd).to_torch()

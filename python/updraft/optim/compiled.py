@@ -205,12 +205,7 @@ class _SupportsScaling:
         own = getattr(kind.step, "__wrapped__", None) is CompiledStep.step  # type: ignore[attr-defined]
         if not own or optimizer is None:
             return own
-        # There is no code that unscales for a rule that was compiled ahead of time.
-        packaged = any(
-            isinstance(optimizer._correspondence_of(group).rule, PackageDefinition)
-            for group in optimizer.param_groups
-        )
-        return not packaged and not has_hooks(optimizer)
+        return not optimizer._is_packaged and not has_hooks(optimizer)
 
 
 class CompiledStep:
@@ -254,6 +249,14 @@ class CompiledStep:
             storage=dict(storage or {}),
             probes=tuple(require_probes(choices.probes)),
             probe_every=require_every(choices.probe_every),
+        )
+
+    @property
+    def _is_packaged(self) -> bool:
+        """Whether a rule was compiled ahead of time: there is no code of it that scales gradients."""
+        return any(
+            isinstance(self._correspondence_of(group).rule, PackageDefinition)
+            for group in self.param_groups
         )
 
     def _declared(self) -> Correspondence:

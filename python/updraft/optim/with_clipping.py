@@ -4,8 +4,10 @@ from typing import TypeVar
 
 import torch
 
+from ..errors import UnsupportedError
 from .clipping import require_max_norm
 from .compiled import CompiledStep
+from .lbfgs import LBFGS
 
 Optimizer = TypeVar("Optimizer", bound=torch.optim.Optimizer)
 
@@ -38,6 +40,7 @@ def with_clipping(
     Raises:
         TypeError: the optimizer isn't one of this package, or `max_norm` isn't a number.
         InvalidArgumentError: `max_norm` is negative or NaN.
+        UnsupportedError: the optimizer is `LBFGS`, or steps a rule of a package.
 
     >>> import torch
     >>> from updraft import optim
@@ -50,12 +53,23 @@ def with_clipping(
     >>> optimizer.last_grad_norm
     tensor(5.)
     """
+    by_hand = "call `torch.nn.utils.clip_grad_norm_` before"
+    if isinstance(optimizer, LBFGS):
+        raise UnsupportedError(
+            "`LBFGS` can't clip, because its step computes gradients several times; "
+            f"{by_hand} the closure returns"
+        )
     if not isinstance(optimizer, CompiledStep):
         raise TypeError(
             "expected an optimizer of `updraft.optim` or `updraft.optimizer`, got "
             f"{type(optimizer).__module__}.{type(optimizer).__qualname__}"
         )
     require_max_norm(max_norm)
+    if optimizer._is_packaged:
+        raise UnsupportedError(
+            f"a rule of a package can't clip, because its code doesn't scale gradients; {by_hand} "
+            "each step, or load the rule from its text"
+        )
     optimizer.max_grad_norm = float(max_norm)
     optimizer.error_if_nonfinite = error_if_nonfinite
     return optimizer  # type: ignore[return-value]
