@@ -440,6 +440,13 @@ def exact_copy(new_param, state, scale):
     state["exact"] = new_param / scale
 
 
+@pytest.mark.parametrize("stage", ["SGD", "SGD(lr = 2)", updraft.load("SGD"), momentum])
+def test_a_chain_of_one_stage(stage):
+    made = updraft.chain(stage)
+    assert made.name in ("chain_of_SGD", "chain_of_momentum")
+    assert one_step(made, lr=1) == one_step(updraft.chain("clip_by_value(9)", stage), lr=1) == -1
+
+
 def test_finish_runs_after_the_rule():
     assert (
         exact_copy.to_upd()

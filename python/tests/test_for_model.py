@@ -450,7 +450,7 @@ def test_warnings_about_shapes():
 REFUSED = [
     (
         {"rules": "Muon"},
-        "`rules` has 1 rules; give one for hidden weights and one for everything else, such as "
+        "`rules` has one rule; give one for hidden weights and one for everything else, such as "
         '"Muon + AdamW"',
     ),
     ({"rules": "AdamW + AdamW"}, "`rules` has `AdamW` twice; give two rules"),

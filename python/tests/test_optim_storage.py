@@ -218,6 +218,15 @@ class TestCodes:
             )
             assert_same(optimizer, before)
 
+    def test_codes_that_became_numbers(self):
+        """Programs that convert all states of a file to one dtype."""
+        storage = {"exp_avg": "q8_linear"}
+        saved = stepped(optim.AdamW, storage=storage).state_dict()
+        saved["state"][0]["exp_avg"] = saved["state"][0]["exp_avg"].float()
+        text = "^state `exp_avg` of parameter `0` is float32 .* with float32 scales; give uint8"
+        with pytest.raises(ValueError, match=text):
+            stepped(optim.AdamW, saved, first=1, storage=storage)
+
     def test_the_same_code(self):
         storage = {"state": "q8_companded", "exp_avg": "q8_linear"}
         spelt = {"exp_avg": "q8_linear", "exp_avg_sq": "q8_companded"}
@@ -241,6 +250,7 @@ class TestCodes:
         saved = stepped(optim.AdamW, storage=storage).state_dict()
         assert "storage" not in saved["param_groups"][0]
 
+    @pytest.mark.filterwarnings("ignore:a parameter group has `storage`")
     @pytest.mark.parametrize("mine", ["mine", {"kind": "mine"}])
     def test_an_entry_of_the_caller(self, mine):
         params = parameters(shapes=[(3,)])

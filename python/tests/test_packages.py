@@ -162,6 +162,12 @@ def test_messages(sgd, folder):
         "`param=bf16,grad=bf16,state=f32`, `param=f64,grad=f64`; add one with "
         "`updraftc pack --storage`"
     )
+    default = pack(folder / "default.updraft", "sgd")
+    wanted = {"param": "f16"}
+    assert refusal(updraft.NotFoundError, updraft.compile_file, default, storage=wanted) == (
+        f"package `{default}` has no variant with `param=f16`; it has the variants `f32`; add one "
+        "with `updraftc pack --storage`"
+    )
     assert refusal(
         updraft.UnsupportedError, updraft.compile_file, sgd, defaults={"nesterov": True}
     ) == (

@@ -35,7 +35,9 @@ class ChainDefinition(CompiledDefinition):
     @property
     def name(self) -> str:
         names = (part.split("(")[0] if isinstance(part, str) else part.name for part in self._parts)
-        return "_".join(name.strip() for name in names)[:100]
+        name = "_".join(name.strip() for name in names)[:100]
+        # A chain can't have the name of its stage.
+        return name if len(self._parts) > 1 else f"chain_of_{name}"[:100]
 
     @property
     def statics(self) -> dict[str, Any]:

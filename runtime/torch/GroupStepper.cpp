@@ -494,8 +494,11 @@ std::vector<at::Tensor> GroupStepper::bindBlocks(int64_t number, const std::stri
   TORCH_INTERNAL_ASSERT(dtype, type);
   TORCH_CHECK_VALUE(codes.sizes() == table.sizes(index) && codes.scalar_type() == at::kByte &&
                         scales.scalar_type() == at::kFloat,
-                    "state `", name,
-                    "` has uint8 codes in the parameter's shape and float32 scales");
+                    "state `", name, "` of parameter `", names[index], "` is ",
+                    c10::getDtypeNames(codes.scalar_type()).first, " ", codes.sizes(), " with ",
+                    c10::getDtypeNames(scales.scalar_type()).first,
+                    " scales; give uint8 codes of the parameter's shape, ", table.sizes(index),
+                    ", and float32 scales");
   // The library stores the scales after the codes.
   const int64_t offset = (codes.numel() + 3) / 4 * 4;
   at::Tensor memory = at::empty({offset + 4 * scales.numel()}, codes.options());

@@ -263,8 +263,9 @@ def _named(rules: str | Sequence[Rule]) -> dict[str, RuleOptions]:
     """Returns the options of both rules, by the rules' names."""
     each = [part.strip() for part in rules.split("+")] if isinstance(rules, str) else list(rules)
     if len(each) != 2:
+        count = "one rule" if len(each) == 1 else f"{len(each)} rules"
         raise InvalidArgumentError(
-            f"`rules` has {len(each)} rules; give one for hidden weights and one for everything "
+            f"`rules` has {count}; give one for hidden weights and one for everything "
             'else, such as "Muon + AdamW"'
         )
     named = {}
