@@ -392,6 +392,29 @@ def test_more_betas_than_a_rule_has():
     assert str(error.value) == "`betas` has 3 elements; give 2"
 
 
+@pytest.mark.parametrize("make", [optim.AdamW, optim.Lion, optim.Adafactor, optim.NAdam])
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (None, TypeError, "<class 'NoneType'>; give a number"),
+        ([1.0], TypeError, "<class 'list'>; give a number"),
+        (1j, TypeError, "<class 'complex'>; give a number"),
+        (torch.tensor(1j), TypeError, "torch.complex64; give a real number"),
+        (torch.ones(2), ValueError, "a tensor of 2 elements; give a number, or a tensor of one"),
+    ],
+)
+@pytest.mark.parametrize("stepped", [False, True])
+def test_hyperparameters_that_are_not_numbers(make, value, kind, text, stepped):
+    params = parameters(shapes=SHAPES)
+    optimizer = make(params)
+    set_gradients(params, 0)
+    if stepped:
+        optimizer.step()
+    optimizer.param_groups[0]["weight_decay"] = value
+    with pytest.raises(kind, match=f"^hyperparameter `weight_decay` is {text}$"):
+        optimizer.step()
+
+
 @pytest.mark.parametrize("names", [None, ["x", "y", "z"]])
 def test_messages_have_the_number_in_the_optimizer_or_the_name(names):
     params = parameters(shapes=[(3,), (3,), (3,)])

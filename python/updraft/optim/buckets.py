@@ -278,7 +278,7 @@ class Bucket:
         """Reads the hyperparameters, which may be tensors of one element."""
         try:
             values = self._numbers(group)
-        except (LookupError, TypeError):
+        except (LookupError, TypeError, ValueError, RuntimeError):
             # Another thread may correct the group, so check and read the same copy.
             group = dict(group)
             require_hypers(self.places, group, self.dtype)

@@ -1,6 +1,7 @@
 """Maps the names of a class of `torch.optim` to those of a rule."""
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
@@ -203,12 +204,12 @@ def specialize(make: Callable[[dict[str, Any]], _Made], choices: Iterable[dict[s
 
 
 def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype) -> None:
-    """Refuses a group that lacks a hyperparameter, or has text in its place. A group from a
-    `state_dict` of another class can lack one.
+    """Refuses a group that lacks a hyperparameter, or has something else than a number in its place.
+    A group from a `state_dict` of another class can lack one.
 
     Raises:
-        InvalidArgumentError: the entry or the element is missing.
-        TypeError: the value is text.
+        InvalidArgumentError: the entry or the element is missing, or is a tensor of several elements.
+        TypeError: the value isn't a number.
     """
     for name, place in places.items():
         try:
@@ -223,8 +224,23 @@ def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype
                 + ", ".join(f"`{key}` = {value}" for key, value in group.items() if key != "params")
                 + ("" if key in group else another)
             ) from None
-        if isinstance(value, str):
-            raise TypeError(f"hyperparameter `{name}` is {str}; give a number")
+        _require_number(name, value)
+
+
+def _require_number(name: str, value: Any) -> None:
+    if isinstance(value, torch.Tensor):
+        if value.numel() != 1:
+            raise InvalidArgumentError(
+                f"hyperparameter `{name}` is a tensor of {value.numel()} elements; give a number, "
+                "or a tensor of one"
+            )
+        if value.is_complex():
+            raise TypeError(f"hyperparameter `{name}` is {value.dtype}; give a real number")
+        return
+    try:
+        math.ldexp(value, 0)
+    except TypeError:
+        raise TypeError(f"hyperparameter `{name}` is {type(value)}; give a number") from None
 
 
 def same_names(*names: str) -> dict[str, Place]:
