@@ -547,6 +547,19 @@ def test_refused_state_dicts():
     )
 
 
+def test_storage_of_bf16_parameters():
+    model = nn.Sequential(nn.Embedding(8, 4), nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 8))
+    model.bfloat16()[2].float()
+    optimizer = quiet(model, storage={"param": "bf16_corrected"})
+    for param in model.parameters():
+        param.grad = torch.ones_like(param)
+    optimizer.step()
+    corrected = {
+        name for name, p in model.named_parameters() if "param_correction" in optimizer.state[p]
+    }
+    assert corrected == {"0.weight", "1.weight", "1.bias", "3.weight", "3.bias"}
+
+
 def test_storage_of_each_rule():
     model = Transformer()
     optimizer = quiet(model, storage={"momentum_buffer": "bf16", "exp_avg": "f16"})

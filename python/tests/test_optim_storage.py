@@ -193,6 +193,36 @@ class TestFailures:
         assert_same(optimizer, reference)
 
 
+class TestMixedParameters:
+    """A storage type of bf16 parameters, with parameters of other dtypes in the same group."""
+
+    @pytest.mark.parametrize("make", [optim.AdamW, optim.Lion], ids=lambda make: make.__name__)
+    @pytest.mark.parametrize("stored", ["bf16_stochastic", "bf16_corrected"])
+    def test_it_applies_to_the_bf16_parameters(self, make, stored):
+        storage = {"param": stored}
+        both = [*parameters(torch.bfloat16, [(300,)]), *parameters(torch.float32, [(300,)])]
+        alone = [*parameters(torch.bfloat16, [(300,)]), *parameters(torch.float32, [(300,)])]
+        optimizers = [make(both, storage=storage)]
+        optimizers += [make(alone[:1], storage=storage), make(alone[1:])]
+        for step in range(3):
+            set_gradients(both, step)
+            for one, other in zip(both, alone, strict=True):
+                other.grad = one.grad.clone()
+            for optimizer in optimizers:
+                optimizer.step()
+        assert all(one.equal(other) for one, other in zip(both, alone, strict=True))
+        has = ["param_correction" in optimizers[0].state[param] for param in both]
+        assert has == [stored == "bf16_corrected", False]
+
+    @pytest.mark.parametrize("make", [optim.AdamW, optim.Lion], ids=lambda make: make.__name__)
+    def test_one_without_bf16_parameters_refuses_it(self, make):
+        params = parameters(shapes=[(3,)])
+        assert refusal_of(make, params, storage={"param": "bf16_corrected"}) == (
+            "`storage` has `param` = bf16_corrected, but the parameters are torch.float32; convert "
+            "them to bfloat16, or leave `param` out"
+        )
+
+
 class TestCodes:
     """The codes of `q8_linear` and `q8_companded` mean different numbers."""
 

@@ -110,8 +110,7 @@ class CompiledRules:
             definition = correspondence.definition
             made = (chain(scaled_by, definition) if scaled else definition).compile(
                 defaults=settings,
-                storage=dict.fromkeys(("param", "grad"), STORAGE[dtype])
-                | correspondence.all_storage,
+                storage=correspondence.storage_for(STORAGE[dtype]),
                 numerics=correspondence.numerics,
                 tensors=tensors,
                 target=target,

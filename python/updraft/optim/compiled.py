@@ -15,7 +15,7 @@ from torch.nn.parameter import is_lazy
 
 from ..caller_warnings import warn_caller
 from ..compiled_rule import CompiledRule, require_probes
-from ..errors import UnsupportedError
+from ..errors import InvalidArgumentError, UnsupportedError
 from ..package_definition import PackageDefinition
 from ..probes import (
     CALLBACK_WITHOUT_PROBES,
@@ -250,6 +250,19 @@ class CompiledStep:
             probes=tuple(require_probes(choices.probes)),
             probe_every=require_every(choices.probe_every),
         )
+
+    def _require_bf16_params(self) -> None:
+        """Refuses a storage type of bf16 parameters if the optimizer has only others."""
+        stored = self.correspondence.bf16_storage
+        if stored is None:
+            return
+        dtypes = {param.dtype for group in self.param_groups for param in group["params"]}
+        if dtypes and torch.bfloat16 not in dtypes:
+            raise InvalidArgumentError(
+                f"`storage` has `param` = {stored}, but the parameters are "
+                f"{', '.join(sorted(map(str, dtypes)))}; convert them to bfloat16, or leave `param` "
+                "out"
+            )
 
     @property
     def _is_packaged(self) -> bool:

@@ -142,6 +142,21 @@ class Correspondence:
         """The storage types to compile the rule for, except those of parameters."""
         return {**self.storage, **self.state_types}
 
+    @property
+    def bf16_storage(self) -> str | None:
+        """The storage type that the user has chosen for bf16 parameters, or None."""
+        chosen = str(self.storage.get("param"))
+        return chosen if chosen.startswith("bf16_") else None
+
+    def storage_for(self, dtype: str) -> dict[str, Any]:
+        """Returns the storage types to compile the rule for, for parameters of a dtype. A choice
+        for bf16 parameters applies only to these.
+        """
+        chosen = self.all_storage
+        if self.bf16_storage and dtype != "bf16":
+            del chosen["param"]
+        return {"param": dtype, "grad": dtype} | chosen
+
     def read_settings(self, group: Group) -> dict[str, Any]:
         """Returns the current compile-time settings of the rule."""
         settings = {name: reader(place)(group, None) for name, place in self.settings.items()}

@@ -59,7 +59,8 @@ class ModelOptimizer(RuleOptimizer):
         chosen = self.correspondence.storage
         states = {name: {*options.rule.states} for name, options in self.rules.items()}
         for state in chosen:
-            if state != "state" and not any(state in having for having in states.values()):
+            known_to_all = state in ("state", "param")
+            if not known_to_all and not any(state in having for having in states.values()):
                 known = sorted(set().union(*states.values()))
                 raise InvalidArgumentError(
                     f"no rule has the state `{state}` of `storage`; the states are "
@@ -72,7 +73,7 @@ class ModelOptimizer(RuleOptimizer):
                 storage={
                     state: stored
                     for state, stored in chosen.items()
-                    if state == "state" or state in states[name]
+                    if state in ("state", "param") or state in states[name]
                 },
                 probes=self.correspondence.probes,
                 probe_every=self.correspondence.probe_every,
@@ -185,7 +186,7 @@ def for_model(
         blocks: maps patterns of parameter names to the matrices of a weight: to the rows of each,
             such as `{"*.qkv_proj.weight": (4096, 1024, 1024)}`, or to their number, such as the
             number of heads.
-        storage: storage types of states by name; see `updraft.optimizer`.
+        storage: storage types of `param` and of states by name; see `updraft.optimizer`.
         numerics: "ieee" or "fast"; None for "ieee".
         seed: the seed of random numbers.
         probes: numbers that steps report for each parameter; see `updraft.optimizer`.

@@ -91,6 +91,7 @@ class RuleOptimizer(CompiledStep, torch.optim.Optimizer):
 
     def _require_allowed(self) -> None:
         """Refuses groups with hyperparameters that the rule refuses, even if nothing is stepped."""
+        self._require_bf16_params()
         compiled, _ = self._compile(scaled=False)
         for group, entry in zip(self.param_groups, compiled, strict=True):
             places = self._correspondence_of(group).hypers

@@ -23,7 +23,12 @@ from .stand_ins import (
     overlaps_itself,
     require_mutable,
 )
-from .state_storage import require_complex_storage, require_state_types, scalar_dtype
+from .state_storage import (
+    STORAGE,
+    require_complex_storage,
+    require_state_types,
+    scalar_dtype,
+)
 from .states import enter
 
 
@@ -122,7 +127,7 @@ class TorchBucket:
         real = dtype.to_real()
 
         def make(settings: dict[str, Any]) -> None:
-            storage = dict.fromkeys(("param", "grad"), real) | correspondence.all_storage
+            storage = correspondence.storage_for(STORAGE[real])
             self.function = correspondence.definition.to_torch(defaults=settings, storage=storage)
             self.rule = self.function._module(real, self._hypers(group))[0].rule
             self.flags = DerivedFlags(self.rule)

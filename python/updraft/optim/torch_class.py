@@ -79,6 +79,7 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
     def _choose(self, chosen: Choices) -> None:
         """Compiles the rule with these choices, so that the constructor refuses invalid ones."""
         self._correspond(chosen)
+        self._require_bf16_params()
         # torch's Adagrad has made `sum`, in one tensor.
         if IN_TWO_TENSORS.intersection(map(str, self.correspondence.storage.values())):
             self.state.clear()
