@@ -68,7 +68,8 @@ TORCH_LIBRARY(updraft, library) {
       .def("step_counts", &GroupStepper::stepCounts)
       .def("bind_state", &GroupStepper::bindState)
       .def("bind_blocks", &GroupStepper::bindBlocks)
-      .def("bind_step_count", &GroupStepper::bindStepCount);
+      .def("bind_step_count", &GroupStepper::bindStepCount)
+      .def("set_step_count", &GroupStepper::setStepCount);
   library.class_<JointStep>("JointStep")
       .def(torch::init<std::vector<Stepper>>())
       .def("address", addressOf)

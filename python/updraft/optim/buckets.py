@@ -3,7 +3,7 @@
 import itertools
 import operator
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ldexp
 from typing import Any
 
@@ -197,6 +197,12 @@ class Bucket:
             if self.rule.probes:
                 self.stepper.set_probe_every(correspondence.probe_every)
             self.states = correspondence.state_names(self.rule.stored_states)
+            #: Whether step counts aren't a state of torch's class, but random numbers or probes
+            #: need them, also after the bucket is made again.
+            reads = self._reads_counts(correspondence)
+            self.counts_for_itself = reads and "step" not in self.states
+            if self.counts_for_itself and correspondence.states:
+                self.states.insert(0, "step")
             self.flags = DerivedFlags(self.rule)
 
         hypers = dict(zip(self.places, self.hypers(group, None), strict=True))
@@ -236,9 +242,14 @@ class Bucket:
                 "parameters don't have: they are stepped as pairs of numbers"
             )
 
+    def _reads_counts(self, correspondence: Correspondence) -> bool:
+        """Whether the rule, one of torch's classes, draws random numbers or has probes."""
+        stored = correspondence.storage_for(STORAGE[self.dtype]).values()
+        return "bf16_stochastic" in map(str, stored) or bool(self.rule.probes)
+
     def _has_unknown_states(self, states: States) -> bool:
         """Whether a parameter has a state that the rule, as it was compiled, does not have."""
-        known = set(self.states)
+        known = {*self.states, "step"}
         given = (states.of_param(param) for param in (self.params if states else ()))
         return any(state and not known.issuperset(state) for state in given)
 
@@ -358,8 +369,15 @@ class Bucket:
         return self.numbers[self._owners()[stepped]]
 
     def _bind(self, number: int, state: dict[str, Any]) -> None:
+        if self.counts_for_itself and not self.states:
+            # The first rule of a split step has the states.
+            self.stepper.set_step_count(number, int(state.get("step", 0)))
         for name in self.states:
             given = state.get(name)
+            if name == "step" and self.counts_for_itself and not self._has_all(state):
+                # A state that is made now starts at a first step.
+                given = torch.zeros((), dtype=self.scalar, device=self.device)
+                enter(state, {name: given}, self.generation)
             if given is None:
                 if name == "step":
                     self._require_no_other(number, state)
@@ -385,6 +403,9 @@ class Bucket:
             if value is not given and value is not getattr(given, _LOCAL, None):
                 enter(state, {name: self._shown(number, name, value)}, self.generation)
             self.stepper.bind_state(number, name, value)
+
+    def _has_all(self, state: Mapping[str, Any]) -> bool:
+        return all(state.get(name) is not None for name in self.states)
 
     def _require_no_other(self, number: int, state: dict[str, Any]) -> None:
         """Refuses states without a step count, because it would restart at 0."""

@@ -260,13 +260,13 @@ class CompiledStep:
         if dtypes and torch.bfloat16 not in dtypes:
             raise InvalidArgumentError(
                 f"`storage` has `param` = {stored}, but the parameters are "
-                f"{', '.join(sorted(map(str, dtypes)))}; convert them to bfloat16, or leave `param` "
-                "out"
+                f"{', '.join(sorted(map(str, dtypes)))}; convert them to bfloat16, or leave "
+                "`param` out"
             )
 
     @property
     def _is_packaged(self) -> bool:
-        """Whether a rule was compiled ahead of time: there is no code of it that scales gradients."""
+        """Whether a rule was compiled ahead of time. No code of such a rule scales gradients."""
         return any(
             isinstance(self._correspondence_of(group).rule, PackageDefinition)
             for group in self.param_groups

@@ -219,11 +219,11 @@ def specialize(make: Callable[[dict[str, Any]], _Made], choices: Iterable[dict[s
 
 
 def require_hypers(places: Mapping[str, Place], group: Group, dtype: torch.dtype) -> None:
-    """Refuses a group that lacks a hyperparameter, or has something else than a number in its place.
+    """Refuses a group that lacks a hyperparameter, or has another thing than a number in its place.
     A group from a `state_dict` of another class can lack one.
 
     Raises:
-        InvalidArgumentError: the entry or the element is missing, or is a tensor of several elements.
+        InvalidArgumentError: the entry or the element is missing, or a tensor of several elements.
         TypeError: the value isn't a number.
     """
     for name, place in places.items():

@@ -105,8 +105,8 @@ _MEANINGS = {
     "damping_noise_scale": "scale of the noise that is added to the momentum to fit the factors",
     "min_precond_lr": "least learning rate of the factors",
     "max_update_rms": "largest root mean square of the update; 0 for no limit",
-    "storage": "storage types of states that are not stored like the parameter, by their names; and "
-    "of bf16 parameters, by `param`",
+    "storage": "storage types of states that are not stored like the parameter, by their names; "
+    "and of bf16 parameters, by `param`",
     "numerics": '"ieee", "torch" or "fast"',
     "seed": "seed of the rule's random numbers",
     "probes": "numbers that steps report for each parameter, which `probe_values()` returns: "
