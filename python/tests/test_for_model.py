@@ -547,6 +547,21 @@ def test_refused_state_dicts():
     )
 
 
+def test_frozen_parameters_are_marked_and_not_counted(capsys):
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4))
+    model[0].requires_grad_(False)
+    for_model(model)
+    assert capsys.readouterr().out == (
+        "rule   parameters  tensors  shape  why\n"
+        "Muon   0.weight          1  4 x 4  weight of Linear; frozen\n"
+        "Muon   *.weight          2  4 x 4  weight of Linear\n"
+        "AdamW  0.bias            1  4      vector; frozen\n"
+        "AdamW  *.bias            2  4      vector\n"
+        "Muon: 2 tensors, 32 elements\n"
+        "AdamW: 2 tensors, 8 elements\n"
+    )
+
+
 def test_storage_of_bf16_parameters():
     model = nn.Sequential(nn.Embedding(8, 4), nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 8))
     model.bfloat16()[2].float()

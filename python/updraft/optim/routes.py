@@ -306,7 +306,8 @@ def _alike(found: Sequence[Route]) -> list[tuple[str, list[Route]]]:
     alike: dict[tuple[object, ...], list[Route]] = {}
     for route in found:
         pattern = re.sub(r"(?<![^.])\d+(?![^.])", "*", route.name)
-        key = (pattern, route.rule, route.param.shape, route.reason, route.view)
+        frozen = not route.param.requires_grad
+        key = (pattern, route.rule, route.param.shape, route.reason, route.view, frozen)
         alike.setdefault(key, []).append(route)
     return [(_common([route.name for route in members]), members) for members in alike.values()]
 
@@ -318,7 +319,7 @@ def _common(names: list[str]) -> str:
 
 def table(found: Sequence[Route], rules: Sequence[str]) -> str:
     """Returns a table of routes, in the order of the rules. Names that differ only in numbers share
-    a line.
+    a line. The totals leave out parameters that don't require gradients.
     """
     rows = [("rule", "parameters", "tensors", "shape", "why")]
     for name, members in sorted(_alike(found), key=lambda each: rules.index(each[1][0].rule)):
@@ -331,7 +332,7 @@ def table(found: Sequence[Route], rules: Sequence[str]) -> str:
         for rule, name, count, shape, why in rows
     ]
     for rule in rules:
-        mine = [route.param for route in found if route.rule == rule]
+        mine = [each.param for each in found if each.rule == rule and each.param.requires_grad]
         tensors = "1 tensor" if len(mine) == 1 else f"{len(mine)} tensors"
         text.append(f"{rule}: {tensors}, {sum(param.numel() for param in mine):,} elements")
     return "\n".join(text)
@@ -345,10 +346,11 @@ def warnings(found: Sequence[Route]) -> list[str]:
 
 
 def _why(route: Route) -> str:
+    reason = route.reason if route.param.requires_grad else f"{route.reason}; frozen"
     if route.view is None:
-        return route.reason
+        return reason
     rows = route.view.rows(route.param.shape)
-    parts = [route.reason]
+    parts = [reason]
     if len(rows) > 1 and len(set(rows)) == 1:
         parts.append(f"{len(rows)} matrices of {rows[0]} rows")
     elif len(rows) > 1:
