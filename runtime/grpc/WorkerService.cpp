@@ -27,10 +27,6 @@ namespace {
 /// A limit on the rows of one gradient, because they are listed before their memory is counted.
 constexpr size_t mostRows = size_t(1) << 26;
 
-/// Counted for each gradient, so that a client can't push any number of small or empty ones: the
-/// memory of its values is whole pages.
-constexpr size_t gradientBytes = 4096;
-
 /// Throws if the client has gone or the deadline has passed, because a stream just ends then.
 void requireWhole(const grpc::ServerContext &context) {
   if (context.IsCancelled())
@@ -268,7 +264,7 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
     std::optional<std::vector<int64_t>> rows;
     server::Budget::Reservation reserved;
     TensorReader reader(budget, [&](const std::string &name, server::Tensor tensor) {
-      reserved.add(budget.reserve(gradientBytes, "a gradient"));
+      reserved.add(budget.reserve(server::Budget::pageBytes, "a gradient"));
       gradients.push_back({optimizer->positionOf(name), std::exchange(rows, std::nullopt),
                            std::move(tensor), std::exchange(reserved, {})});
     });

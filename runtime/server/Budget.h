@@ -18,6 +18,10 @@ namespace updraft::server {
 /// as the limit has room for it. Thread-safe.
 class Budget {
 public:
+  /// The memory of a tensor is whole pages. Reserved for each tensor of which there may be many, so
+  /// that small or empty ones count.
+  static constexpr size_t pageBytes = 4096;
+
   /// `owner` has the bytes, in messages: "the worker". Reservations count against `whole`, too,
   /// unless it is null.
   explicit Budget(size_t limit, std::string owner = "the worker", Budget *whole = nullptr)

@@ -32,12 +32,11 @@ Refusal updraft::server::lockTimeout() {
 
 std::vector<ParameterCopy> updraft::server::copiesOf(const Parameters &parameters, Budget &budget,
                                                      dist::Patience patience) {
-  constexpr size_t pageBytes = 4096; // the memory of a tensor is whole pages
   std::vector<ParameterCopy> copies;
   for (const auto &parameter : parameters) {
     const std::string what = fmt::format("a copy of `{}`", parameter->name);
     copies.push_back({Tensor(parameter->tensor.dtype(), parameter->tensor.shape(), budget, what), 0,
-                      budget.reserve(pageBytes, what)});
+                      budget.reserve(Budget::pageBytes, what)});
   }
   std::vector<size_t> places(parameters.size());
   std::iota(places.begin(), places.end(), size_t(0));

@@ -188,15 +188,11 @@ void Server::releaseContext(const std::string &name, uint64_t context, const std
 }
 
 void Server::registerClient(const std::string &name) {
-  uint64_t record = 0;
   {
     const ChangeGate::Change change(recorder.gate);
-    table.add(name, [&] { record = recorder.addClient(name); });
+    table.add(name, [&] { recorder.addClient(name); });
   }
-  if (record != 0)
-    recorder.sync(record);
-  else
-    recorder.syncAll(); // the first request for it may not have been answered
+  recorder.syncAll(); // the record may be of an earlier request, which wasn't answered
 }
 
 /// How long freed memory is kept for other tensors: longer than most steps take.

@@ -30,6 +30,12 @@ protected:
     result.push_back({param, std::nullopt, vectorOf(values, server.budget())});
     return result;
   }
+  /// Creates the optimizer, and pushes a gradient of "w" into the context 1 of the client "a".
+  void createAndPush(const std::vector<float> &gradient) {
+    server.createOptimizer(request);
+    server.openContext("o", 1, "a");
+    server.push("o", 1, {"a", 1}, gradientOf(0, gradient));
+  }
   std::vector<float> valuesAt(const std::string &name) {
     return valuesOf(server.copies(server.parameters().find({name}))[0].tensor);
   }
@@ -42,9 +48,7 @@ protected:
 } // namespace
 
 TEST_F(ServerTest, StepsOnceForEachRequest) {
-  server.createOptimizer(request);
-  server.openContext("o", 1, "a");
-  server.push("o", 1, {"a", 1}, gradientOf(0, {2, 2, 2}));
+  createAndPush({2, 2, 2});
   EXPECT_EQ(server.step("o", 1, {"a", 2}), 1);
   EXPECT_EQ(server.step("o", 1, {"a", 2}), 1);
   EXPECT_EQ(valuesAt("w"), (std::vector<float>{0, 1, 2}));
@@ -229,9 +233,7 @@ TEST_F(ServerTest, LimitsTheAgeOfGradients) {
 }
 
 TEST_F(ServerTest, RefusesAVersionThatTheWorkerHasLost) {
-  server.createOptimizer(request);
-  server.openContext("o", 1, "a");
-  server.push("o", 1, {"a", 1}, gradientOf(0, {2, 4, 6}));
+  createAndPush({2, 4, 6});
   updraft::worker::v1::Staleness staleness;
   (*staleness.mutable_versions())["w"] = 7;
   EXPECT_EQ(refusalOf(Reason::Stale, [&] { server.step("o", 1, {"a", 2}, staleness); }),
@@ -240,9 +242,7 @@ TEST_F(ServerTest, RefusesAVersionThatTheWorkerHasLost) {
 }
 
 TEST_F(ServerTest, ARefusedStepLeavesItsContextOpen) {
-  server.createOptimizer(request);
-  server.openContext("o", 1, "a");
-  server.push("o", 1, {"a", 1}, gradientOf(0, {2, 2, 2}));
+  createAndPush({2, 2, 2});
   updraft::worker::v1::Staleness staleness;
   (*staleness.mutable_versions())["w"] = 7;
   EXPECT_THROW(server.step("o", 1, {"a", 2}, staleness), Refusal);
