@@ -121,7 +121,7 @@ static Status findImage(const Package &package, const upd_compile_options &optio
   Status missing; // the first variant without an image
   for (uint32_t i = 0; i < package.variants().size(); ++i) {
     const std::string &name = package.variants()[i].name;
-    // The variant without storage options has no name.
+    // A variant that was packed without storage options has an empty name.
     names += (names.empty() ? "`" : ", `") + (name.empty() ? "f32" : name) + "`";
     if (Status status = capi::findImage(package, i, options.target, image); !status.ok()) {
       if (missing.ok())

@@ -95,9 +95,9 @@ public:
   /// are old. Frees memory that is kept for tensors and unused. Called every few seconds.
   void freeEnded();
 
-  /// Adds all of the gradients or, on a refusal, none. Throws ContextUnknown if the client doesn't
-  /// have the context open, or the optimizer is no longer `of`, whose positions the gradients have;
-  /// null: the current one.
+  /// Adds all of the gradients or, on a refusal, none. The gradients have positions in `of`; null:
+  /// in the current optimizer. Throws ContextUnknown if the client doesn't have the context open,
+  /// or if another optimizer has taken the name of `of`.
   void push(const std::string &optimizer, uint64_t context, const RequestKey &request,
             std::vector<Gradient> gradients, const ServedOptimizer *of = nullptr);
   /// Returns the number of stepped parameters, also if the step was carried out before.

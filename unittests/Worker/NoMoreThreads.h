@@ -9,8 +9,8 @@
 
 namespace updraft {
 
-/// While it exists, threads with the default attributes fail to start, as at a limit on threads:
-/// there is no memory for their stacks.
+/// While it exists, no thread with the default attributes starts. The default stack is larger than
+/// the address space, so the system refuses the thread as it does at a limit on threads.
 class NoMoreThreads {
 public:
   NoMoreThreads() {

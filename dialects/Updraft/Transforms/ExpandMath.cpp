@@ -99,7 +99,7 @@ Value expandFunction(Operation *op) {
 
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   void runOnOperation() override {
-    for (RuleOp rule : formsIn<RuleOp>(getOperation())) // have no loops
+    for (RuleOp rule : formsIn<RuleOp>(getOperation())) // a rule has no loops
       expandedOperations += expandFunctions(rule);
     for (PlanOp plan : formsIn<PlanOp>(getOperation()))
       expandIn(plan);
