@@ -15,6 +15,7 @@ extern "C" {
  *
  *   {"updraft": "0.1.0", "llvm": "22.1.8", "threads": 2,
  *    "target": {"triple": "x86_64-unknown-linux-gnu", "cpu": "znver3", "vector_bits": 256,
+ *               "multiplies_bf16": false,
  *               "features": ["adx", "aes"]},
  *    "cache": {"folder": "/home/me/.cache/updraft", "max_bytes": 268435456,
  *              "entries": [{"rule": "AdamW", "key": "5f…", "bytes": 9120,

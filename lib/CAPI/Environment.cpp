@@ -28,6 +28,7 @@ ordered_json describe(const CPUTarget &target) {
   return {{"triple", target.triple},
           {"cpu", target.cpu},
           {"vector_bits", target.vectorBits},
+          {"multiplies_bf16", target.multipliesBF16},
           {"features", std::move(features)}};
 }
 

@@ -26,8 +26,12 @@ static constexpr std::string_view armName = "aarch64", sveSuffix = "+sve", bf16S
 #if defined(__x86_64__)
 static Machine detect() {
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("x86-64-v4"))
-    return {UPD_X86_64, __builtin_cpu_supports("avx512bf16") ? withBF16 : 4U};
+  if (__builtin_cpu_supports("x86-64-v4")) {
+    // With AVX512-BF16, Intel's CPUs do half as many operations per cycle as with fused
+    // multiply-adds.
+    const bool isFastWithBF16 = __builtin_cpu_supports("avx512bf16") && __builtin_cpu_is("amd");
+    return {UPD_X86_64, isFastWithBF16 ? withBF16 : highestLevel};
+  }
   const uint32_t level = __builtin_cpu_supports("x86-64-v3")   ? 3
                          : __builtin_cpu_supports("x86-64-v2") ? 2
                                                                : 1;

@@ -2,11 +2,13 @@
 
 #include "FMAPeak.h"
 
+#include "runtime/package/Machine.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
-using namespace updraft::bench;
+using namespace updraft;
 
 namespace {
 using Vector16 = float __attribute__((vector_size(64)));
@@ -67,15 +69,16 @@ int64_t repeat(void (*function)(), int64_t each, int64_t operations) {
 #endif
 } // namespace
 
-bool updraft::bench::multipliesBF16() {
+bool bench::multipliesBF16() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512bf16");
+  const package::Machine &host = package::Machine::host();
+  return package::Machine::multipliesBF16(host.architecture, host.level);
 #else
   return false;
 #endif
 }
 
-int64_t updraft::bench::multiplyAndAddPairs(int64_t operations) {
+int64_t bench::multiplyAndAddPairs(int64_t operations) {
 #if defined(__x86_64__)
   return repeat(runPairs, int64_t(4) * 16 * sums * rounds, operations);
 #else
@@ -83,7 +86,7 @@ int64_t updraft::bench::multiplyAndAddPairs(int64_t operations) {
 #endif
 }
 
-int64_t updraft::bench::multiplyAndAdd(int64_t operations) {
+int64_t bench::multiplyAndAdd(int64_t operations) {
   void (*function)() = run<Vector4>;
   int64_t width = 4;
 #if defined(__x86_64__)

@@ -16,6 +16,7 @@ int64_t multiplyAndAdd(int64_t operations);
 /// The same by instructions that add two products of bf16 in f32 (AVX512-BF16): four operations for
 /// each element. The CPU must have them.
 int64_t multiplyAndAddPairs(int64_t operations);
+/// Whether rules in `fast` use these instructions here.
 bool multipliesBF16();
 
 } // namespace updraft::bench

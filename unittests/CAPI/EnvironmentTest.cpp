@@ -2,6 +2,7 @@
 
 #include "updraft-c/environment.h"
 
+#include "runtime/package/Machine.h"
 #include "updraft-c/compiler.h"
 
 #include <cstdlib>
@@ -17,6 +18,7 @@
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using updraft::package::Machine;
 
 namespace {
 json environment() {
@@ -57,6 +59,9 @@ TEST_F(EnvironmentCAPI, NamesVersionsAndTarget) {
   EXPECT_GE(all["threads"], 1);
   EXPECT_THAT(all["target"]["triple"].get<std::string>(), testing::HasSubstr("linux"));
   EXPECT_GE(all["target"]["vector_bits"], 128);
+  const Machine &machine = Machine::host();
+  EXPECT_EQ(all["target"]["multiplies_bf16"],
+            Machine::multipliesBF16(machine.architecture, machine.level));
   for (const std::string feature : all["target"]["features"])
     EXPECT_THAT(feature,
                 testing::Not(testing::AnyOf(testing::StartsWith("+"), testing::StartsWith("-"),

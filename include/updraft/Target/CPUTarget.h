@@ -20,9 +20,10 @@ struct CPUTarget {
   std::string features; ///< LLVM's feature string, "+avx2,-sse4a"; sorted
   unsigned vectorBits = 128;
   bool maskRemainder = false; ///< has masked loads and stores of every element size
-  /// Adds up products of pairs of bf16 in f32: AVX512-BF16, or FEAT_BF16 of AArch64. Intel's AMX
-  /// and AArch64's BFMMLA aren't used. Their operands are small matrices, which would need panels
-  /// and kernels of their own. BFMMLA does twice as many products as BFDOT, and on some cores in
+  /// Adds up products of pairs of bf16 in f32: AVX512-BF16 of AMD, or FEAT_BF16 of AArch64. Hosts
+  /// of Intel with AVX512-BF16 multiply in f32, which takes them half as long. Intel's AMX and
+  /// AArch64's BFMMLA aren't used. Their operands are small matrices, which would need panels and
+  /// kernels of their own. BFMMLA does twice as many products as BFDOT, and on some cores in
   /// the same time. BFDOT isn't used in SVE vectors, because Neoverse V1 has as many lanes for it
   /// in each cycle with NEON, and the SVE vectors of N2 and V2 have 128 bits.
   bool multipliesBF16 = false;

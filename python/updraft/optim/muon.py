@@ -2,10 +2,12 @@
 
 import dataclasses
 import functools
+import json
 from typing import Any
 
 import torch
 
+from .. import _updraft
 from ..definition import FileDefinition
 from ..shipped import part_path
 from ..torch_private import adjusted_lr, orthogonalized
@@ -26,10 +28,10 @@ def _scaling(group: Group, dtype: torch.dtype) -> str:
     return chosen if chosen in known else "none"
 
 
+@functools.cache
 def _cpu_multiplies_bf16() -> bool:
     """Whether the compiler uses the CPU's instructions for bf16: x86's or AArch64's."""
-    features = torch.cpu.get_capabilities()
-    return any(features.get(name, False) for name in ("avx512_bf16", "bf16"))
+    return bool(json.loads(_updraft.environment())["target"]["multiplies_bf16"])
 
 
 def _products(group: Group, dtype: torch.dtype) -> str:
