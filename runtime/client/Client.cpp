@@ -17,6 +17,7 @@
 #include <random>
 #include <set>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 using namespace updraft::dist;
@@ -493,7 +494,8 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
 }
 
 /// Calls Step, and asks for the answer again and again for a while, as a thread that sleeps takes
-/// part of a small step's time to wake up.
+/// part of a small step's time to wake up. Between two times, lets other threads run, as the worker
+/// may be on the same cores.
 static grpc::Status stepAwake(proto::Worker::Stub &stub, grpc::ClientContext &context,
                               const proto::StepRequest &request, proto::StepResponse &response) {
   constexpr std::chrono::microseconds patience(300);
@@ -505,11 +507,13 @@ static grpc::Status stepAwake(proto::Worker::Stub &stub, grpc::ClientContext &co
   bool isGood = false;
   const auto end = std::chrono::steady_clock::now() + patience;
   while (queue.AsyncNext(&tag, &isGood, gpr_inf_past(GPR_CLOCK_MONOTONIC)) !=
-         grpc::CompletionQueue::GOT_EVENT)
+         grpc::CompletionQueue::GOT_EVENT) {
     if (std::chrono::steady_clock::now() >= end) {
       queue.Next(&tag, &isGood);
       break;
     }
+    std::this_thread::yield();
+  }
   return status;
 }
 
