@@ -15,16 +15,16 @@ extern "C" {
  *
  *   {"updraft": "0.1.0", "llvm": "22.1.8", "threads": 2,
  *    "target": {"triple": "x86_64-unknown-linux-gnu", "cpu": "znver3", "vector_bits": 256,
- *               "multiplies_bf16": false,
- *               "features": ["adx", "aes"]},
+ *               "multiplies_bf16": false, "features": ["adx", "aes"]},
  *    "cache": {"folder": "/home/me/.cache/updraft", "max_bytes": 268435456,
  *              "entries": [{"rule": "AdamW", "key": "5f…", "bytes": 9120,
  *                           "last_used": 1795000000}]}}
  *
- * `threads` is the number of threads of a step without a upd_pool. Without a cache, `folder` is
- * empty. The rule of a damaged entry is "?". `last_used` is in seconds since 1970. A folder that
- * other users may write to is not used: it has no entries, and `unused` gives the reason. Free
- * `*json` with upd_string_release. UPD_IO_ERROR: the folder cannot be read. */
+ * `threads` is the number of threads of a step without a upd_pool. `multiplies_bf16` tells whether
+ * rules in `fast` numerics multiply in bf16 on this CPU. Without a cache, `folder` is empty. The
+ * rule of a damaged entry is "?". `last_used` is in seconds since 1970. A folder that other users
+ * may write to is not used: it has no entries, and `unused` gives the reason. Free `*json` with
+ * upd_string_release. UPD_IO_ERROR: the folder cannot be read. */
 UPD_EXPORT upd_status upd_environment(char **json);
 
 #ifdef __cplusplus

@@ -91,7 +91,7 @@ typedef struct upd_package_variant {
 } upd_package_variant;
 
 typedef enum upd_architecture UPD_INT32 {
-  UPD_X86_64 = 0,  /* `level` is that of x86-64: 2, 3 or 4; 5 is 4 with AVX512-BF16, of AMD */
+  UPD_X86_64 = 0,  /* `level` is that of x86-64: 2, 3 or 4; 5 is 4 with AVX512-BF16 on AMD */
   UPD_AARCH64 = 1, /* `level` is the length of SVE vectors in bits, or 0 without SVE; plus 65536
                       with FEAT_BF16 */
   UPD_NVPTX = 2    /* `level` is the compute capability, 90 for sm_90 */

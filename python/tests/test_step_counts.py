@@ -77,7 +77,7 @@ def test_random_numbers_continue(name, change):
 
 
 @pytest.mark.parametrize("change", [released, moved, copied, loaded])
-# With torch's numerics, a step of Muon consists of two rules, which have no probes.
+# Muon with torch's numerics refuses probes.
 @pytest.mark.parametrize("name", sorted(MAKERS.keys() - {"Muon"}))
 def test_probes_continue(name, change):
     _, rows = trained(lambda params: MAKERS[name](params, probes=["update_ratio"]), change)

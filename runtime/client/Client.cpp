@@ -494,8 +494,7 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
 }
 
 /// Calls Step, and asks for the answer again and again for a while, as a thread that sleeps takes
-/// part of a small step's time to wake up. Between two times, lets other threads run, as the worker
-/// may be on the same cores.
+/// part of a small step's time to wake up. Yields in between, because the worker may need the core.
 static grpc::Status stepAwake(proto::Worker::Stub &stub, grpc::ClientContext &context,
                               const proto::StepRequest &request, proto::StepResponse &response) {
   constexpr std::chrono::microseconds patience(300);

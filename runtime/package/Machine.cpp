@@ -27,8 +27,8 @@ static constexpr std::string_view armName = "aarch64", sveSuffix = "+sve", bf16S
 static Machine detect() {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("x86-64-v4")) {
-    // With AVX512-BF16, Intel's CPUs do half as many operations per cycle as with fused
-    // multiply-adds.
+    // As in lib/Target/CPUTarget.cpp: Intel's CPUs do half as many operations per cycle with
+    // AVX512-BF16 as with fused multiply-adds.
     const bool isFastWithBF16 = __builtin_cpu_supports("avx512bf16") && __builtin_cpu_is("amd");
     return {UPD_X86_64, isFastWithBF16 ? withBF16 : highestLevel};
   }

@@ -99,7 +99,8 @@ Value expandFunction(Operation *op) {
 
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   void runOnOperation() override {
-    for (RuleOp rule : formsIn<RuleOp>(getOperation())) // a rule has no loops
+    // A rule has no sweeps, so no limit applies to its functions.
+    for (RuleOp rule : formsIn<RuleOp>(getOperation()))
       expandedOperations += expandFunctions(rule);
     for (PlanOp plan : formsIn<PlanOp>(getOperation()))
       expandIn(plan);
