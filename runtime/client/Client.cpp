@@ -7,6 +7,7 @@
 #include "runtime/client/StateFiles.h"
 #include "runtime/client/TensorWriter.h"
 #include "runtime/client/Workers.h"
+#include "runtime/messages/Polling.h"
 #include "runtime/messages/TensorMessages.h"
 
 #include <algorithm>
@@ -493,26 +494,16 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
   ++state->nextPush; // only now: after a failure, the next push is the same one
 }
 
-/// Calls Step, and asks for the answer again and again for a while, as a thread that sleeps takes
-/// part of a small step's time to wake up. Yields in between, because the worker may need the core.
+/// Calls Step, and waits for the answer awake.
 static grpc::Status stepAwake(proto::Worker::Stub &stub, grpc::ClientContext &context,
                               const proto::StepRequest &request, proto::StepResponse &response) {
-  constexpr std::chrono::microseconds patience(300);
   grpc::CompletionQueue queue;
   grpc::Status status;
   const auto call = stub.AsyncStep(&context, request, &queue);
   call->Finish(&response, &status, nullptr);
   void *tag = nullptr;
   bool isGood = false;
-  const auto end = std::chrono::steady_clock::now() + patience;
-  while (queue.AsyncNext(&tag, &isGood, gpr_inf_past(GPR_CLOCK_MONOTONIC)) !=
-         grpc::CompletionQueue::GOT_EVENT) {
-    if (std::chrono::steady_clock::now() >= end) {
-      queue.Next(&tag, &isGood);
-      break;
-    }
-    std::this_thread::yield();
-  }
+  messages::nextAwake(queue, tag, isGood);
   return status;
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -24,9 +25,11 @@ using namespace updraft::runtime;
 
 namespace {
 constexpr int32_t maxThreads = 1024;
-// Some tens of microseconds, as between two steps of a trainer's inner loop. Spinning longer would
-// take CPU time from other work of the host.
-constexpr int spinCount = 2000;
+// As between two steps of a trainer's inner loop. Spinning longer would take CPU time from other
+// work of the host.
+constexpr std::chrono::microseconds patience(300);
+// Some hundreds of nanoseconds.
+constexpr int pausesPerYield = 16;
 
 void relax() {
 #if defined(__x86_64__)
@@ -36,14 +39,19 @@ void relax() {
 #endif
 }
 
-/// Waits until `value` is no longer `old`.
+/// Waits until `value` is no longer `old`. Spins for a while, and yields in between, because the
+/// thread that will change the value may need the core.
 uint32_t waitForChange(const std::atomic<uint32_t> &value, uint32_t old) {
-  for (int i = 0; i < spinCount; ++i) {
-    const uint32_t now = value.load(std::memory_order_acquire);
-    if (now != old)
-      return now;
-    relax();
-  }
+  const auto end = std::chrono::steady_clock::now() + patience;
+  do {
+    for (int i = 0; i < pausesPerYield; ++i) {
+      const uint32_t now = value.load(std::memory_order_acquire);
+      if (now != old)
+        return now;
+      relax();
+    }
+    std::this_thread::yield();
+  } while (std::chrono::steady_clock::now() < end);
   value.wait(old, std::memory_order_acquire);
   return value.load(std::memory_order_acquire);
 }

@@ -3,6 +3,7 @@
 #include "runtime/grpc/StepServer.h"
 
 #include "runtime/dist/Waiting.h"
+#include "runtime/messages/Polling.h"
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_unary_call.h>
@@ -122,10 +123,11 @@ StepServer::Taken StepServer::take() {
   void *tag = nullptr;
   bool isGood = false;
   for (;;) {
-    grpc::CompletionQueue::NextStatus status =
+    const grpc::CompletionQueue::NextStatus status =
         queue->AsyncNext(&tag, &isGood, gpr_inf_past(GPR_CLOCK_MONOTONIC));
     const bool isAlone = status == grpc::CompletionQueue::TIMEOUT;
-    if (isAlone ? !queue->Next(&tag, &isGood) : status == grpc::CompletionQueue::SHUTDOWN)
+    if (isAlone ? !messages::nextAwake(*queue, tag, isGood)
+                : status == grpc::CompletionQueue::SHUTDOWN)
       return {};
     auto *call = static_cast<Call *>(tag);
     if (isGood && call->isNew()) {

@@ -1,0 +1,31 @@
+//===- Polling.h - Waiting for gRPC awake -------------------------------------------*- C++ -*-===//
+
+#ifndef UPDRAFT_RUNTIME_MESSAGES_POLLING_H
+#define UPDRAFT_RUNTIME_MESSAGES_POLLING_H
+
+#include <grpcpp/completion_queue.h>
+
+#include <chrono>
+#include <thread>
+
+namespace updraft::messages {
+
+/// Takes the next event of `queue`, as Next does. Returns false if the queue was shut down and has
+/// no more. Asks again and again for a while, as a thread that sleeps takes part of a small step's
+/// time to wake up. Yields in between, because another thread of the step may need the core.
+inline bool nextAwake(grpc::CompletionQueue &queue, void *&tag, bool &isGood) {
+  constexpr std::chrono::microseconds patience(300);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < end) {
+    const grpc::CompletionQueue::NextStatus status =
+        queue.AsyncNext(&tag, &isGood, gpr_inf_past(GPR_CLOCK_MONOTONIC));
+    if (status != grpc::CompletionQueue::TIMEOUT)
+      return status == grpc::CompletionQueue::GOT_EVENT;
+    std::this_thread::yield();
+  }
+  return queue.Next(&tag, &isGood);
+}
+
+} // namespace updraft::messages
+
+#endif // UPDRAFT_RUNTIME_MESSAGES_POLLING_H
