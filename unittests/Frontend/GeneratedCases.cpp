@@ -84,7 +84,7 @@ ErrorCase doubling(const std::string &name, const std::string &argument) {
       {},
       oneError("22:53",
                "the rule expands to more than 4000 operations; each `exp`, `log`, `max`, `min`, "
-               "`pow`, `tanh` and product of matrices counts as 5, each reduction as 50; functions "
+               "`pow`, `tanh` and product of matrices counts as 5, each reduction as 25; functions "
                "are expanded at every call, so call fewer or smaller ones",
                rule, 53, 3)};
 }

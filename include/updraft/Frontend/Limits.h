@@ -17,7 +17,7 @@ constexpr unsigned maxVisits = 20 * maxOperations;
 constexpr unsigned operationsOfFunction = 5;
 /// The number of operations that a reduction counts as. Most become a sweep over the tensors, which
 /// is a separate kernel on a GPU.
-constexpr unsigned operationsOfReduction = 50;
+constexpr unsigned operationsOfReduction = 25;
 /// The number of operations that a product of matrices counts as. It is a call of a function that
 /// all products share.
 constexpr unsigned operationsOfProduct = 5;
