@@ -3,15 +3,12 @@
 import math
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
-from functools import partial
-from operator import attrgetter, is_
-from types import NoneType
+from operator import attrgetter
 from typing import Any
 
 import torch
-from torch.nn.parameter import is_lazy
 
 from ..caller_warnings import warn_caller
 from ..compiled_rule import CompiledRule, require_probes
@@ -25,33 +22,21 @@ from ..probes import (
     require_callback,
     require_every,
 )
-from ..torch_private import require_fusible, swaps_params
+from ..torch_private import swaps_params
 from .adapter import listeners
 from .assigned_states import AssignedStates, States
 from .buckets import Bucket
 from .clipping import GradientNorm, Spread, coefficient, require_max_norm, total_norm
-from .correspondence import Choices, Correspondence, Group, reader
+from .compiled_group import Circumstances, CompiledGroup, require_together
+from .correspondence import Choices, Correspondence, Group
 from .devices import GradientScale, target_of
 from .direct_parts import DirectParts
-from .gathered_part import GatheredPart
-from .idle import IdleBucket, is_idle
+from .idle import IdleBucket
 from .listeners import TOLD_OF_OPERATORS, Listening, in_dual_level, listening
-from .matrix_bucket import MatrixBucket
-from .matrix_views import ENTRIES as VIEW_ENTRIES
-from .matrix_views import MatrixView
-from .rule_interface import RuleInterface
-from .shared_memory import find_followers, layers_apart
-from .stand_ins import (
-    StandInBucket,
-    WholeParametersError,
-    is_distributed,
-    need_stand_ins,
-    needs_operators,
-    require_mutable,
-)
+from .part_choice import PartChoice
+from .shared_memory import find_followers
 from .state_storage import (
     drop_codes,
-    made_by_state_types,
     name_codes,
     require_codes,
     scalar_dtype,
@@ -60,138 +45,6 @@ from .states import Generation, OptimizerState
 from .step_hooks import has_hooks, hooked, opaque
 from .stepped_part import SteppedPart
 from .through_torch import TorchBucket
-
-#: The parameters of a bucket share these: dtype, device and target.
-_Kind = tuple[torch.dtype, torch.device, str | None]
-
-#: Parameters with their numbers in the optimizer.
-_Members = list[tuple[int, torch.Tensor]]
-
-#: All compiled groups depend on these: the number of the states' generation, whether gradients are
-#: scaled, whether torch swaps parameters, and the dtype of scalar states.
-_Circumstances = tuple[int, bool, bool, torch.dtype]
-
-
-def _steps_by_group(buckets: list[SteppedPart]) -> bool:
-    """Whether a rule depends on the whole group."""
-    return any(RuleInterface(bucket.rule).by_group for bucket in buckets if bucket.rule)
-
-
-def _require_together(buckets: list[SteppedPart]) -> None:
-    """Refuses a group in several parts if the rule depends on the whole group."""
-    rules = [bucket.rule for bucket in buckets if bucket.rule]
-    if len(rules) > 1 and _steps_by_group(buckets):
-        firsts = [bucket.params[0] for bucket in buckets if bucket.rule]
-        one_device = len(set(map(target_of, firsts))) == 1
-        kinds = [
-            str(first.dtype) if one_device else f"{first.dtype} on {target_of(first) or 'cpu'}"
-            for first in firsts
-        ]
-        # The parts differ only in the types of their states.
-        if len(set(kinds)) == len({type(bucket) for bucket in buckets if bucket.rule}) == 1:
-            raise UnsupportedError(
-                f"the rule `{rules[0].name}` depends on a whole group, but states of a "
-                "group differ in type; give all states of a name the same type"
-            )
-        raise UnsupportedError(
-            f"the rule `{rules[0].name}` depends on a whole group, and one has "
-            f"parameters that are stepped apart ({', '.join(dict.fromkeys(kinds))}); give each "
-            "kind a group of its own, or clip with `updraft.optim.with_clipping`"
-        )
-
-
-# Values of these types are immutable, and a rule treats equal ones alike.
-_CONSTANTS = (float, int, str, NoneType)
-
-
-def is_constant(value: Any) -> bool:
-    """Whether a value in a parameter group is immutable, and a rule treats equal values alike."""
-    if isinstance(value, tuple):
-        return all(map(is_constant, value))
-    return isinstance(value, _CONSTANTS)
-
-
-def _snapshot(value: Any) -> Any:
-    """Returns a value that later changes of a list don't change."""
-    return tuple(map(_snapshot, value)) if isinstance(value, list) else value
-
-
-class _CompiledGroup:
-    """The buckets that step a parameter group, and the group's contents when they were made."""
-
-    def __init__(
-        self, optimizer: "CompiledStep", first: int, group: Group, circumstances: _Circumstances
-    ) -> None:
-        self.first = first
-        self.circumstances = circumstances
-        self.params = list(group["params"])
-        # `==` of lists compares different tensors by value. The result may be true for these
-        # parameters; for others it is a RuntimeError.
-        self.single = [
-            i for i, param in enumerate(self.params) if is_lazy(param) or param.numel() == 1
-        ]
-        #: The group at the last `take`; None if `==` can't detect every change of its values.
-        self.taken: Group | None = None
-        correspondences = optimizer._correspondences(group)
-        self.read_settings = [
-            reader(place)
-            for correspondence in correspondences
-            for place in correspondence.settings.values()
-        ]
-        self.sparse_of = correspondences[0].sparse_of
-        self.settings = self.current_settings(group)
-        self.norm: GradientNorm | None = None
-        self.buckets = optimizer._make_buckets(group, enumerate(self.params, first), self.scaled)
-        _require_together(self.buckets)
-
-    @property
-    def scaled(self) -> bool:
-        return self.circumstances[1]
-
-    def _has_singles(self, params: list[torch.Tensor]) -> bool:
-        """Whether the parameters in `single` are those of `params`, which has the same length."""
-        place = self.single
-        return all(map(is_, map(self.params.__getitem__, place), map(params.__getitem__, place)))
-
-    def current_settings(self, group: Group) -> list[Any]:
-        others = map(group.get, ("seed", "differentiable", "fused", "rule", *VIEW_ENTRIES))
-        read = [read(group, None) for read in self.read_settings]
-        return [*map(_snapshot, (*read, *others)), self.sparse_of(group)]
-
-    def is_taken(self, first: int, group: Group, circumstances: _Circumstances) -> bool:
-        """Whether nothing has changed since `take`, the usual case. No other checks are needed."""
-        try:
-            return (
-                self.taken == group
-                and self._has_singles(group["params"])
-                and self.first == first
-                and self.circumstances == circumstances
-            )
-        except (RuntimeError, ValueError):  # Different tensors or arrays were compared.
-            return False
-
-    def take(self, group: Group, factor: float | GradientScale | None) -> None:
-        """Remembers the group, after the buckets have accepted its hyperparameters."""
-        others = (value for key, value in group.items() if key != "params")
-        comparable = factor is None and all(map(is_constant, others))
-        self.taken = group | {"params": self.params} if comparable else None
-
-    def matches(self, first: int, group: Group, circumstances: _Circumstances) -> bool:
-        """Whether the compiled code still fits the group and the states."""
-        mine, given = self.params, group["params"]
-        if type(given) is not list:
-            given = list(given)
-        try:
-            same = mine == given
-        except RuntimeError:  # Different tensors were compared.
-            return False
-        return (
-            same is True
-            and self._has_singles(given)
-            and self.first == first
-            and self.circumstances == circumstances
-            and self.settings == self.current_settings(group)
-        )
 
 
 class _SupportsScaling:
@@ -208,14 +61,13 @@ class _SupportsScaling:
         return not optimizer._is_packaged and not has_hooks(optimizer)
 
 
-class CompiledStep:
+class CompiledStep(PartChoice):
     """An optimizer's step with a compiled rule.
 
     A step doesn't write `.grad`. With a `torch.amp.GradScaler` it unscales the gradients as it
     reads them.
     """
 
-    correspondence: Correspondence
     _step_supports_amp_scaling = _SupportsScaling()
     #: The maximum norm of all gradients after clipping; see `with_clipping`.
     max_grad_norm: float | None = None
@@ -223,18 +75,14 @@ class CompiledStep:
     last_grad_norm: torch.Tensor | None = None
     error_if_nonfinite: bool = False
     param_groups: list[Group]
-    #: The states in the form that a step uses.
-    _states: States
     _generation: Generation
-    _compiled: list[_CompiledGroup]
+    _compiled: list[CompiledGroup]
     #: Held during steps and changes of states. Reentrant: a hook or a tensor may step again.
     _stepping: threading.RLock
     #: Whether a step of several parts is in progress.
     _together: bool
     #: Steps all groups in one call; None if that is impossible, or not known yet.
     _direct: DirectParts | None
-    #: The kind of listener when the groups were compiled.
-    _listening: Listening
     #: Called with the rows of probed steps; None if there are none.
     _probe_callbacks: list[Callback] | None = None
 
@@ -432,122 +280,10 @@ class CompiledStep:
             self.release()
             self._listening = found
 
-    def _circumstances(self, scaled: bool) -> _Circumstances:
+    def _circumstances(self, scaled: bool) -> Circumstances:
         return (self._generation.number, scaled, swaps_params(), scalar_dtype())
 
-    def _correspondence_of(self, group: Group) -> Correspondence:
-        """The correspondence of the rule that steps a group and has its states."""
-        return self.correspondence
-
-    def _correspondences(self, group: Group) -> tuple[Correspondence, ...]:
-        """The correspondences of all rules that a step applies to a group."""
-        return (self._correspondence_of(group),)
-
-    def _make_buckets(
-        self, group: Group, members: Iterable[tuple[int, torch.Tensor]], scaled: bool
-    ) -> list[SteppedPart]:
-        """Returns the parts that step some parameters of a group.
-
-        `members` are pairs of a parameter's number in the optimizer and the parameter.
-        """
-        idle: _Members = []
-        stepped: _Members = []
-        for number, param in members:
-            (idle if is_idle(param) else stepped).append((number, param))
-        self._require_fused(group, stepped)
-        buckets: list[SteppedPart] = [IdleBucket(idle)] if idle else []
-        layers = layers_apart([param for _, param in stepped])
-        made = [
-            bucket
-            for layer in layers
-            for bucket in self._make_layer(group, [stepped[i] for i in layer], scaled)
-        ]
-        if len(layers) > 1 and _steps_by_group(made):
-            made = self._make_layer(group, stepped, scaled)
-        return buckets + made
-
-    def _make_layer(self, group: Group, members: _Members, scaled: bool) -> list[SteppedPart]:
-        """Like `_make_buckets`, for parameters that aren't idle and share no memory. If the rule
-        depends on the whole group, they may share memory, and the runtime refuses them.
-        """
-        in_graph = bool(group.get("differentiable"))
-        listened = self._listening != Listening.NONE
-        compiled: dict[_Kind, _Members] = defaultdict(list)
-        through_torch: dict[_Kind, _Members] = defaultdict(list)
-        for number, param in members:
-            by_operators = in_graph or listened or needs_operators(param)
-            kind = param.dtype, param.device, target_of(param)
-            (through_torch if by_operators else compiled)[kind].append((number, param))
-        buckets: list[SteppedPart] = []
-        refusals: dict[_Kind, WholeParametersError] = {}
-        for kind, some in compiled.items():
-            try:
-                buckets += self._make_compiled(group, some, scaled)
-            except WholeParametersError as refusal:
-                # Reductions by operators of torch cover all ranks of a DTensor.
-                refusals[kind] = refusal
-                rest: _Members = []
-                for member, is_apart in zip(some, refusal.apart, strict=True):
-                    (through_torch[kind] if is_apart else rest).append(member)
-                buckets += self._make_compiled(group, rest, scaled)
-        for kind, some in through_torch.items():
-            try:
-                buckets += self._made_of(TorchBucket, group, some, in_graph)
-            except UnsupportedError as refusal:
-                # The rule can't run as operations of torch.
-                if kind in refusals and all(is_distributed(param) for _, param in some):
-                    buckets += self._made_of(GatheredPart, group, some, scaled)
-                    continue
-                if kind in refusals:
-                    raise refusals[kind] from None
-                if in_graph or not listened or any(needs_operators(param) for _, param in some):
-                    raise
-                self._require_unseen(refusal)
-                buckets += self._make_compiled(group, some, scaled)
-        return buckets
-
-    def _require_fused(self, group: Group, members: Iterable[tuple[int, torch.Tensor]]) -> None:
-        """Refuses the parameters that torch's fused steps refuse, with the same error."""
-        if not group.get("fused") or "fused" in self._correspondence_of(group).settings:
-            return
-        for _, param in members:
-            if param.grad is not None:
-                require_fusible(param)
-
-    def _require_unseen(self, refusal: UnsupportedError) -> None:
-        """Refuses a compiled step if operators are traced or transformed, because torch doesn't see
-        it. If a mode is active, warns that the mode doesn't see the step.
-        """
-        if self._listening == Listening.TRANSFORMS:
-            raise UnsupportedError(
-                f"{refusal}, so the step cannot be traced or transformed; call `step` outside"
-            ) from None
-        warn_caller(f"{refusal}, so the active mode does not see the step")
-
-    def _make_compiled(self, group: Group, members: _Members, scaled: bool) -> list[SteppedPart]:
-        for _, param in members:
-            if param.grad is not None:
-                require_mutable(param)
-        kind = StandInBucket if need_stand_ins(param for _, param in members) else Bucket
-        return self._made_of(kind, group, members, scaled) if members else []
-
-    def _made_of(
-        self, kind: Callable[..., SteppedPart], group: Group, members: _Members, choice: bool
-    ) -> list[SteppedPart]:
-        """Returns buckets of a kind, whose constructors take `choice` last."""
-        numbers, params = map(list, zip(*members, strict=True))
-        arguments = group, self._states, choice
-        view = MatrixView.of(group)
-        if view is not None and kind is TorchBucket:
-            raise UnsupportedError(
-                "operators of torch can't step a group with `matrix_blocks` or `matrix_layout`"
-            )
-        if view is not None and kind is not GatheredPart:
-            kind = partial(MatrixBucket, view)
-        correspondence = self._correspondence_of(group)
-        return made_by_state_types(correspondence, params, numbers, kind, *arguments)
-
-    def _compile(self, scaled: bool) -> tuple[list[_CompiledGroup], list[int]]:
+    def _compile(self, scaled: bool) -> tuple[list[CompiledGroup], list[int]]:
         """Returns the compiled groups, after updating them for changed groups and states, and the
         indices of those whose hyperparameters must be accepted.
         """
@@ -567,13 +303,13 @@ class CompiledStep:
             if entry is None or not entry.is_taken(first, group, circumstances):
                 if entry is None or not entry.matches(first, group, circumstances):
                     self._direct = None
-                    made = _CompiledGroup(self, first, group, circumstances)
+                    made = CompiledGroup(self, first, group, circumstances)
                     compiled[number : number + 1] = [made]
                 changed.append(number)
             first += len(compiled[number].params)
         return compiled, changed
 
-    def _clip(self, compiled: list[_CompiledGroup], factor: float) -> float:
+    def _clip(self, compiled: list[CompiledGroup], factor: float) -> float:
         """Returns the factor that unscales gradients, as `factor` does, and clips them."""
         assert self.max_grad_norm is not None
         require_max_norm(self.max_grad_norm)
@@ -743,7 +479,7 @@ class CompiledStep:
 
     def _step_in_halves(
         self,
-        compiled: list[_CompiledGroup],
+        compiled: list[CompiledGroup],
         states: States,
         factor: float | GradientScale | None,
         found_inf: torch.Tensor | None,
@@ -787,7 +523,7 @@ class CompiledStep:
 
     def _accept(
         self,
-        compiled: list[_CompiledGroup],
+        compiled: list[CompiledGroup],
         changed: list[int],
         factor: float | GradientScale | None,
     ) -> None:
@@ -820,7 +556,7 @@ class CompiledStep:
 
     def _remake(
         self,
-        entry: _CompiledGroup,
+        entry: CompiledGroup,
         position: int,
         group: Group,
         factor: float | GradientScale | None,
@@ -833,4 +569,4 @@ class CompiledStep:
             bucket.accept(group, factor)
         entry.buckets[position : position + 1] = made
         self._direct = None
-        _require_together(entry.buckets)
+        require_together(entry.buckets)

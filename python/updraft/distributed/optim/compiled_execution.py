@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from ...errors import UnsupportedError
-from ...optim.compiled import CompiledStep, is_constant
+from ...optim.compiled import CompiledStep
+from ...optim.compiled_group import is_constant
 from ...optim.correspondence import Group
 from ...optim.matrix_views import MatrixView
 from .hypers import HyperReaders
