@@ -167,6 +167,19 @@ def test_a_gradient_of_zero_is_finite(rule):
     assert all(numpy.isfinite(state).all() for state in optimizer.state(0).values())
 
 
+def test_psgd_pro_is_finite_for_tiny_and_large_gradients():
+    """Squares of such gradients are 0 or infinite in f32. Each of a batch is computed by itself."""
+    generator = numpy.random.default_rng(4)
+    sizes = numpy.array([0, 1e-30, 1e-18, 1e-12, 1, 1e10], dtype="float32")[:, None, None]
+    param = generator.standard_normal((6, 3, 4), dtype="float32")
+    rule = updraft.compile_file(RULES / "psgd_pro.upd", defaults={"damping_noise_scale": 0})
+    optimizer = updraft.ArrayOptimizer(rule, [param])
+    for _ in range(5):
+        optimizer.step([sizes * generator.standard_normal(param.shape, dtype="float32")])
+    assert numpy.isfinite(param).all()
+    assert all(numpy.isfinite(state).all() for state in optimizer.state(0).values())
+
+
 def test_both_methods_for_roots_agree_in_f32():
     """Of factors of less than full rank, with an epsilon that rounding can't undo."""
     generator = numpy.random.default_rng(2)

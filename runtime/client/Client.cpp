@@ -18,7 +18,6 @@
 #include <random>
 #include <set>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 using namespace updraft::dist;
@@ -494,16 +493,16 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
   ++state->nextPush; // only now: after a failure, the next push is the same one
 }
 
-/// Calls Step, and waits for the answer awake.
-static grpc::Status stepAwake(proto::Worker::Stub &stub, grpc::ClientContext &context,
-                              const proto::StepRequest &request, proto::StepResponse &response) {
+/// Calls Step, and polls for the answer.
+static grpc::Status callStep(proto::Worker::Stub &stub, grpc::ClientContext &context,
+                             const proto::StepRequest &request, proto::StepResponse &response) {
   grpc::CompletionQueue queue;
   grpc::Status status;
   const auto call = stub.AsyncStep(&context, request, &queue);
   call->Finish(&response, &status, nullptr);
   void *tag = nullptr;
   bool isGood = false;
-  messages::nextAwake(queue, tag, isGood);
+  messages::pollNext(queue, tag, isGood);
   return status;
 }
 
@@ -526,7 +525,7 @@ int64_t Context::State::step(const std::vector<size_t> &asked, bool ofAll) {
         request.add_workers(workers().address(worker));
       if (staleness)
         *request.mutable_staleness() = *staleness;
-      const grpc::Status status = stepAwake(stub, context, request, response);
+      const grpc::Status status = callStep(stub, context, request, response);
       if (status.ok())
         stepped += response.stepped();
       return status;

@@ -25,10 +25,10 @@ using namespace updraft::runtime;
 
 namespace {
 constexpr int32_t maxThreads = 1024;
-// As between two steps of a trainer's inner loop. Spinning longer would take CPU time from other
-// work of the host.
+// How long a thread spins before it sleeps: about the time between two steps of a trainer's inner
+// loop. Spinning longer would take CPU time from other work of the host.
 constexpr std::chrono::microseconds patience(300);
-// Some hundreds of nanoseconds.
+// They take some hundreds of nanoseconds.
 constexpr int pausesPerYield = 16;
 
 void relax() {

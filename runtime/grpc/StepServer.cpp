@@ -126,7 +126,7 @@ StepServer::Taken StepServer::take() {
     const grpc::CompletionQueue::NextStatus status =
         queue->AsyncNext(&tag, &isGood, gpr_inf_past(GPR_CLOCK_MONOTONIC));
     const bool isAlone = status == grpc::CompletionQueue::TIMEOUT;
-    if (isAlone ? !messages::nextAwake(*queue, tag, isGood)
+    if (isAlone ? !messages::pollNext(*queue, tag, isGood)
                 : status == grpc::CompletionQueue::SHUTDOWN)
       return {};
     auto *call = static_cast<Call *>(tag);

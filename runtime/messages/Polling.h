@@ -1,4 +1,4 @@
-//===- Polling.h - Waiting for gRPC awake -------------------------------------------*- C++ -*-===//
+//===- Polling.h - Polling of gRPC's queues -----------------------------------------*- C++ -*-===//
 
 #ifndef UPDRAFT_RUNTIME_MESSAGES_POLLING_H
 #define UPDRAFT_RUNTIME_MESSAGES_POLLING_H
@@ -11,9 +11,9 @@
 namespace updraft::messages {
 
 /// Takes the next event of `queue`, as Next does. Returns false if the queue was shut down and has
-/// no more. Asks again and again for a while, as a thread that sleeps takes part of a small step's
-/// time to wake up. Yields in between, because another thread of the step may need the core.
-inline bool nextAwake(grpc::CompletionQueue &queue, void *&tag, bool &isGood) {
+/// no more. Polls for 0.3 ms before it sleeps, because waking a thread takes a large part of a
+/// small step's time. Yields in between, because another thread of the step may need the core.
+inline bool pollNext(grpc::CompletionQueue &queue, void *&tag, bool &isGood) {
   constexpr std::chrono::microseconds patience(300);
   const auto end = std::chrono::steady_clock::now() + patience;
   while (std::chrono::steady_clock::now() < end) {

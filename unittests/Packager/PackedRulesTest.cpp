@@ -85,7 +85,7 @@ TEST_P(PackedRules, ComputeTheBitsOfTheirSamples) {
 /// size of the parameter. Two threads work on the sides.
 const std::map<std::string, std::array<double, 3>> ofBothSides = {
     {"kl_shampoo", {4, 8.25, 8}},
-    {"psgd_pro", {9, 21, 20.75}}, // its formula needs five matrices of a side at a time
+    {"psgd_pro", {8, 17, 17}}, // its formula needs four matrices of a side at a time
     {"shampoo", {6, 13.25, 13.5}},
     {"soap", {5, 9.5, 9.5}}};
 
