@@ -56,6 +56,18 @@ uint32_t waitForChange(const std::atomic<uint32_t> &value, uint32_t old) {
   return value.load(std::memory_order_acquire);
 }
 
+/// Moves this thread from a CPU to another one that it may use, if there is one. Afterwards it may
+/// use the same CPUs as before.
+void leave(int cpu) {
+  cpu_set_t allowed, others;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+    return;
+  others = allowed;
+  CPU_CLR(cpu, &others);
+  if (CPU_COUNT(&others) != 0 && sched_setaffinity(0, sizeof(others), &others) == 0)
+    sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
 /// Blocks all signals, so that the host's handlers never run on threads created meanwhile.
 class BlockedSignals {
 public:
@@ -104,6 +116,8 @@ private:
   void *context = nullptr;
   int32_t count = 0;
   int32_t laneCount = 0;
+
+  std::atomic<int> callerCPU = -1; // when the job began
 
   // 32 bits, for which the system can wait directly. No thread sleeps until the number repeats.
   alignas(64) std::atomic<uint32_t> current = 0; // the number of the job
@@ -159,6 +173,11 @@ void ThreadPool::Workers::work(int32_t lane) {
     if (stopping.load(std::memory_order_relaxed))
       return;
     const uint32_t done = runLane(lane, seen);
+    // Too late, perhaps because it waited for the caller's CPU. The system may leave it there for
+    // many jobs if a thread on another CPU spins.
+    if (const int cpu = sched_getcpu();
+        done == 0 && cpu == callerCPU.load(std::memory_order_relaxed))
+      leave(cpu);
     if (done != 0 && unfinished.fetch_sub(done, std::memory_order_acq_rel) == done)
       unfinished.notify_one();
   }
@@ -176,6 +195,7 @@ void ThreadPool::Workers::run(int32_t newCount, Task newTask, void *newContext) 
   context = newContext;
   count = newCount;
   laneCount = needed;
+  callerCPU.store(sched_getcpu(), std::memory_order_relaxed);
   const uint32_t number = current.load(std::memory_order_relaxed) + 1;
   unfinished.store(static_cast<uint32_t>(count), std::memory_order_relaxed);
   for (int32_t lane = 0; lane < needed; ++lane)

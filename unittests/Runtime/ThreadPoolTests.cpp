@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -82,6 +83,33 @@ TEST(ThreadPool, CallerRunsTasksOfALateThread) {
       &state);
   EXPECT_TRUE(state.hasOther);
   EXPECT_EQ(state.byCaller, 7);
+}
+
+// Threads that come too late for short jobs move to other CPUs.
+TEST(ThreadPool, ItsThreadsMayUseTheSameCPUsAfterManyShortJobs) {
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+  ThreadPool pool(4);
+  Counts counts(4);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+  while (std::chrono::steady_clock::now() < end)
+    pool.run(4, Counts::task, &counts);
+  struct State {
+    cpu_set_t allowed;
+    std::atomic<int> started = 0, equal = 0;
+  } state{.allowed = allowed};
+  pool.run(
+      4,
+      [](void *context, int32_t) {
+        State &state = *static_cast<State *>(context);
+        for (++state.started; state.started < 4;) // each thread has one task
+          std::this_thread::yield();
+        cpu_set_t own;
+        state.equal +=
+            sched_getaffinity(0, sizeof(own), &own) == 0 && CPU_EQUAL(&own, &state.allowed);
+      },
+      &state);
+  EXPECT_EQ(state.equal, 4);
 }
 
 TEST(ThreadPool, ServesSeveralCallers) {
