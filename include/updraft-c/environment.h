@@ -22,9 +22,9 @@ extern "C" {
  *
  * `threads` is the number of threads of a step without a upd_pool. `multiplies_bf16` tells whether
  * rules in `fast` numerics multiply in bf16 on this CPU. Without a cache, `folder` is empty. The
- * rule of a damaged entry is "?". `last_used` is in seconds since 1970. A folder that other users
- * may write to is not used: it has no entries, and `unused` gives the reason. Free `*json` with
- * upd_string_release. UPD_IO_ERROR: the folder cannot be read. */
+ * rule of a damaged entry is "?". `last_used` is in seconds since 1970. Updraft doesn't use a
+ * folder that other users may write to: `entries` is empty, and `unused` gives the reason. Free
+ * `*json` with upd_string_release. UPD_IO_ERROR: the folder cannot be read. */
 UPD_EXPORT upd_status upd_environment(char **json);
 
 #ifdef __cplusplus

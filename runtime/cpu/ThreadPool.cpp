@@ -39,8 +39,8 @@ void relax() {
 #endif
 }
 
-/// Waits until `value` is no longer `old`. Spins for a while, and yields in between, because the
-/// thread that will change the value may need the core.
+/// Waits until `value` differs from `old`. Spins before it sleeps. Yields after some pauses: the
+/// thread that changes the value may need the core.
 uint32_t waitForChange(const std::atomic<uint32_t> &value, uint32_t old) {
   const auto end = std::chrono::steady_clock::now() + patience;
   do {
@@ -56,14 +56,14 @@ uint32_t waitForChange(const std::atomic<uint32_t> &value, uint32_t old) {
   return value.load(std::memory_order_acquire);
 }
 
-/// Moves this thread from a CPU to another one that it may use, if there is one. Afterwards it may
-/// use the same CPUs as before.
-void leave(int cpu) {
+/// Moves this thread to another CPU that it may use, if there is one. Afterwards it may use the
+/// same CPUs as before.
+void leaveCPU() {
   cpu_set_t allowed, others;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
     return;
   others = allowed;
-  CPU_CLR(cpu, &others);
+  CPU_CLR(sched_getcpu(), &others);
   if (CPU_COUNT(&others) != 0 && sched_setaffinity(0, sizeof(others), &others) == 0)
     sched_setaffinity(0, sizeof(allowed), &allowed);
 }
@@ -175,9 +175,8 @@ void ThreadPool::Workers::work(int32_t lane) {
     const uint32_t done = runLane(lane, seen);
     // Too late, perhaps because it waited for the caller's CPU. The system may leave it there for
     // many jobs if a thread on another CPU spins.
-    if (const int cpu = sched_getcpu();
-        done == 0 && cpu == callerCPU.load(std::memory_order_relaxed))
-      leave(cpu);
+    if (done == 0 && sched_getcpu() == callerCPU.load(std::memory_order_relaxed))
+      leaveCPU();
     if (done != 0 && unfinished.fetch_sub(done, std::memory_order_acq_rel) == done)
       unfinished.notify_one();
   }

@@ -26,10 +26,9 @@ namespace updraft::worker {
 /// A gRPC server with its own threads for steps. One thread leads: it takes the calls of Step. The
 /// others carry out steps, or wait to lead. With a queue for these calls, gRPC's own threads don't
 /// poll the connections, so the leader does that for all methods. It spins for a while before it
-/// sleeps (runtime/messages/Polling.h). It may carry out a step itself if
-/// that takes less time than waking another thread. Before it waits for anything but the queue, it
-/// lets another thread lead. gRPC's own threads always wake another one, which doubles the time of
-/// a call.
+/// sleeps (runtime/messages/Polling.h). It may carry out a step itself if that takes less time than
+/// waking another thread. Before it waits for anything but the queue, it lets another thread lead.
+/// gRPC's own threads always wake another one, which doubles the time of a call.
 class StepServer {
 public:
   static constexpr size_t mostThreads = 64;

@@ -99,7 +99,7 @@ Value expandFunction(Operation *op) {
 
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   void runOnOperation() override {
-    // A rule has no sweeps, so no limit applies to its functions.
+    // The limit on functions is one of sweeps. A rule has none.
     for (RuleOp rule : formsIn<RuleOp>(getOperation()))
       expandedOperations += expandFunctions(rule);
     for (PlanOp plan : formsIn<PlanOp>(getOperation()))
