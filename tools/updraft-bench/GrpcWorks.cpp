@@ -1,9 +1,10 @@
 //===- GrpcWorks.cpp - Benchmarks of the gRPC parameter server --------------------------------===//
 // A process of updraft-worker and clients of this process, over loopback. Baselines are taken in
-// turns with them: a local step, a plain stream of bytes, a plain file. The bounds are those of
+// turns with them: a local step, a plain call, a plain stream of bytes, a plain file. The bounds are those of
 // docs/performance.md.
 
 #include "ListeningProcess.h"
+#include "PlainStep.h"
 #include "PlainStream.h"
 #include "Stepper.h"
 #include "Work.h"
@@ -101,17 +102,6 @@ private:
   std::optional<dist::Context> context;
 };
 
-std::unique_ptr<worker::v1::Worker::Stub> stubOf(const ListeningProcess &process) {
-  return worker::v1::Worker::NewStub(
-      grpc::CreateChannel(process.address(), grpc::InsecureChannelCredentials()));
-}
-
-/// Throws unless the call succeeded.
-void require(const grpc::Status &status) {
-  if (!status.ok())
-    throw std::runtime_error(status.error_message());
-}
-
 /// Bounds hold for the sizes in the works' names.
 std::optional<double> boundOf(const BenchOptions &options, double bound) {
   return options.quick ? std::nullopt : std::optional(bound);
@@ -121,28 +111,26 @@ std::optional<double> boundOf(const BenchOptions &options, double bound) {
 // A step
 //===----------------------------------------------------------------------------------------===//
 
+StepSetup setupOf(const std::string &rule, const std::string &numerics, int64_t tensors,
+                  int64_t elements) {
+  return {.rule = {.file = rule, .numerics = numerics}, .tensors = tensors, .elements = elements};
+}
+
 std::vector<Row> runStep(const BenchOptions &options, const std::string &work) {
   const int64_t tensors = options.quick ? 4 : 50;
   const int64_t elements = options.quick ? 2000 : 10'000;
   const ListeningProcess process = startWorker();
   Trainer trainer(process.address(), options, "step", tensors, elements);
   trainer.push();
-  StepSetup setup{.rule = {.file = options.rulesDir + "/adagrad.upd", .numerics = options.numerics},
-                  .tensors = tensors,
-                  .elements = elements};
-  Stepper local(setup);
-  const auto stub = stubOf(process);
-  const auto keepAlive = [&] {
-    grpc::ClientContext context;
-    worker::v1::KeepAliveRequest request;
-    worker::v1::KeepAliveResponse response;
-    request.set_client("nobody");
-    require(stub->KeepAlive(&context, request, &response));
-  };
+  const std::string rule = options.rulesDir + "/adagrad.upd";
+  Stepper local(setupOf(rule, options.numerics, tensors, elements));
+  const ListeningProcess plainProcess({options.self, "--plain-step", rule, options.numerics,
+                                       std::to_string(tensors), std::to_string(elements)});
+  PlainStep plain(plainProcess.address());
   std::vector<Row> rows =
       race(work,
            {timed("updraft", "f32", [&] { trainer.step(); }),
-            timed("local step", "f32", [&] { local.step(); }), timed("empty call", "", keepAlive)},
+            timed("local step", "f32", [&] { local.step(); }), timed("plain call", "f32", [&] { plain.step(); })},
            options.quick ? 3 : 81, options.quick ? 1e-4 : 2e-2);
   std::vector<double> differences;
   for (size_t round = 0; round < rows[0].roundsMs.size(); ++round)
@@ -199,6 +187,16 @@ std::vector<Row> runPush(const BenchOptions &options, const std::string &work, b
 // Durable steps
 //===----------------------------------------------------------------------------------------===//
 
+uint64_t journalBytes(const ListeningProcess &process) {
+  const auto stub = worker::v1::Worker::NewStub(
+      grpc::CreateChannel(process.address(), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  worker::v1::GetStatisticsResponse response;
+  if (const grpc::Status status = stub->GetStatistics(&context, {}, &response); !status.ok())
+    throw std::runtime_error(status.error_message());
+  return response.journal_bytes();
+}
+
 /// A file that grows by synced writes, as a journal does.
 class SyncedFile {
 public:
@@ -240,16 +238,9 @@ std::vector<Row> runDurable(const BenchOptions &options, const std::string &work
                           elements);
     trainers.back().push();
   }
-  const auto stub = stubOf(process);
-  const auto journalBytes = [&] {
-    grpc::ClientContext context;
-    worker::v1::GetStatisticsResponse response;
-    require(stub->GetStatistics(&context, {}, &response));
-    return response.journal_bytes();
-  };
-  const uint64_t before = journalBytes();
+  const uint64_t before = journalBytes(process);
   trainers.front().step();
-  const std::string record(journalBytes() - before, 'x');
+  const std::string record(journalBytes(process) - before, 'x');
 
   const auto stepAll = [&](int count) {
     const auto start = steady_clock::now();
@@ -296,6 +287,11 @@ std::vector<Work> updraft::bench::grpcWorks() {
                }),
           work("grpc-durable-50x10k",
                "synced steps of 8 clients, each with 50 x 10000 f32 of its own", runDurable)};
+}
+
+int updraft::bench::plainStepProbe(const std::vector<std::string> &arguments) {
+  return plainStepServer(setupOf(arguments.at(0), arguments.at(1), std::stoll(arguments.at(2)),
+                                 std::stoll(arguments.at(3))));
 }
 
 int updraft::bench::plainStreamProbe(const std::vector<std::string> &arguments) {

@@ -48,7 +48,7 @@ struct Options {
   BenchOptions bench;
   std::vector<std::string> works;
   std::string json, svg, python, jax, probeFile, probeCache, ptxProbeFile;
-  std::vector<std::string> plainStream;
+  std::vector<std::string> plainStep, plainStream;
 };
 
 std::vector<Work> allWorks() {
@@ -111,6 +111,7 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_option("--probe-cache", options.probeCache, "")->group("");
   app.add_option("--ptx-probe", options.ptxProbeFile, "")->group("");
 #if UPDRAFT_BENCH_GRPC
+  app.add_option("--plain-step", options.plainStep, "")->group("")->expected(4);
   app.add_option("--plain-stream", options.plainStream, "")->group("")->expected(2);
 #endif
 }
@@ -150,6 +151,8 @@ int main(int argc, char **argv) {
     if (!options.ptxProbeFile.empty())
       return ptxProbe(options.ptxProbeFile);
 #if UPDRAFT_BENCH_GRPC
+    if (!options.plainStep.empty())
+      return plainStepProbe(options.plainStep);
     if (!options.plainStream.empty())
       return plainStreamProbe(options.plainStream);
 #endif
