@@ -59,7 +59,7 @@ struct ClientOptions {
   std::vector<std::string> workers;
   /// The beginning of the client's name, which a random number makes unique. Gradients are summed
   /// in the order of clients' names.
-  std::string name;
+  std::string name = {};
   std::chrono::milliseconds timeout{60'000}; ///< of a request, with its repetitions
   std::string rootCertificates = {};         ///< PEM text of the workers' authority; empty: no TLS
   std::string certificate = {}, key = {};    ///< PEM texts of this client's own; may be empty
