@@ -1,7 +1,7 @@
 //===- GrpcWorks.cpp - Benchmarks of the gRPC parameter server --------------------------------===//
 // A process of updraft-worker and clients of this process, over loopback. Baselines are taken in
-// turns with them: a local step, a plain call, a plain stream of bytes, a plain file. The bounds are those of
-// docs/performance.md.
+// turns with them: a local step, a plain call, a plain stream of bytes, a plain file. The bounds
+// are those of docs/performance.md.
 
 #include "ListeningProcess.h"
 #include "PlainStep.h"
@@ -127,11 +127,11 @@ std::vector<Row> runStep(const BenchOptions &options, const std::string &work) {
   const ListeningProcess plainProcess({options.self, "--plain-step", rule, options.numerics,
                                        std::to_string(tensors), std::to_string(elements)});
   PlainStep plain(plainProcess.address());
-  std::vector<Row> rows =
-      race(work,
-           {timed("updraft", "f32", [&] { trainer.step(); }),
-            timed("local step", "f32", [&] { local.step(); }), timed("plain call", "f32", [&] { plain.step(); })},
-           options.quick ? 3 : 81, options.quick ? 1e-4 : 2e-2);
+  std::vector<Row> rows = race(work,
+                               {timed("updraft", "f32", [&] { trainer.step(); }),
+                                timed("local step", "f32", [&] { local.step(); }),
+                                timed("plain call", "f32", [&] { plain.step(); })},
+                               options.quick ? 3 : 81, options.quick ? 1e-4 : 2e-2);
   std::vector<double> differences;
   for (size_t round = 0; round < rows[0].roundsMs.size(); ++round)
     differences.push_back(rows[0].roundsMs[round] - rows[1].roundsMs[round]);

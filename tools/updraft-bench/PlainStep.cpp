@@ -76,8 +76,8 @@ struct PlainStep::Connection {
 };
 
 PlainStep::PlainStep(const std::string &address)
-    : connection(new Connection{Worker::NewStub(
-          grpc::CreateChannel(address, grpc::InsecureChannelCredentials()))}) {}
+    : connection(new Connection{
+          Worker::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()))}) {}
 
 PlainStep::~PlainStep() = default;
 

@@ -61,9 +61,9 @@ std::vector<Work> grpcWorks();
 int compileProbe(const std::string &ruleFile, const std::string &cacheDir);
 /// Does the same for PTX.
 int ptxProbe(const std::string &ruleFile);
-/// The main functions of the processes that grpcWorks starts: PlainStep.h, from the rule's file, the
-/// numerics, and the number and size of the tensors; and PlainStream.h, from the number of bytes
-/// and the folder of certificates.
+/// The main functions of the processes that grpcWorks starts: PlainStep.h, from the rule's file,
+/// the numerics, and the number and size of the tensors; and PlainStream.h, from the number of
+/// bytes and the folder of certificates.
 int plainStepProbe(const std::vector<std::string> &arguments);
 int plainStreamProbe(const std::vector<std::string> &arguments);
 

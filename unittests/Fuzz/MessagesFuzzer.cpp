@@ -218,8 +218,8 @@ void run(std::string_view input) {
   for (const Call &call : calls) {
     const grpc::Status status = worker.carryOut(call);
     // gRPC's answers to bytes that aren't a message, of synchronous and of asynchronous calls.
-    const bool isUnparsed = status.error_message().empty() ||
-                            status.error_message() == "Unable to parse request";
+    const bool isUnparsed =
+        status.error_message().empty() || status.error_message() == "Unable to parse request";
     if ((status.error_code() == grpc::StatusCode::INTERNAL && !isUnparsed) ||
         status.error_code() == grpc::StatusCode::UNKNOWN ||
         status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED)
