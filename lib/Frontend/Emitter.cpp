@@ -2,6 +2,7 @@
 
 #include "Emitter.h"
 
+#include "Updraft/IR/Extent.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -406,6 +407,30 @@ Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Locati
   return value;
 }
 
+/// Whether no folding can give `value` a smaller extent than `extent`. That of a choice may find
+/// that both values are the same.
+bool Emitter::keepsExtent(mlir::Value value, Extent extent) const {
+  llvm::SmallVector<mlir::Value> open{value};
+  llvm::DenseSet<mlir::Value> seen;
+  while (!open.empty()) {
+    mlir::Value next = open.pop_back_val();
+    mlir::Operation *operation = next.getDefiningOp();
+    if (isa<arith::SelectOp>(operation) || !seen.insert(next).second)
+      continue;
+    if (!isa<InferExtentOpInterface>(operation))
+      llvm::append_range(open, operation->getOperands());
+    else if (auto known = matrices.find(next);
+             isWithin(extent, known == matrices.end() ? extentOf(next) : known->second))
+      return true;
+  }
+  return false;
+}
+
+mlir::Value Emitter::keptOver(Extent extent, mlir::Value value, Location loc) {
+  return keepsExtent(value, extent) ? value
+                                    : create<BroadcastOp>(loc, value.getType(), value, extent);
+}
+
 Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> arguments, Location loc) {
   llvm::SmallVector<Value, 2> operands(arguments);
   // A transposed matrix is reduced in the order of the parameter, as it lies in memory.
@@ -426,6 +451,7 @@ Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> argume
         operands[0].ir == operands[1].ir ? left : extended(element(operands[1], loc));
     input = create<arith::MulFOp>(loc, left, right);
   }
+  input = keptOver(extent, input, loc);
   auto reduceOver = [&](Extent over) -> mlir::Value {
     count += operationsOfReduction - 1;
     return create<ReduceOp>(loc, builder.getF64Type(), function.reduction, input, over);
@@ -440,6 +466,11 @@ Value Emitter::reduce(const RuleFunction &function, llvm::ArrayRef<Value> argume
   return Value::ofIr(Kind::Number, function.over, result);
 }
 
+Value Emitter::ofMatrices(Extent extent, mlir::Value value) {
+  matrices[value] = extent;
+  return Value::ofIr(Kind::Number, extent, value);
+}
+
 Value Emitter::product(const Value &left, const Value &right, ProductKind kind, Location loc) {
   if (!kind.isSymmetric && left.ir.getDefiningOp<IdentityOp>())
     return right;
@@ -449,13 +480,15 @@ Value Emitter::product(const Value &left, const Value &right, ProductKind kind, 
   OperandFormatAttr format;
   if (kind.operandFormat)
     format = OperandFormatAttr::get(builder.getContext(), *kind.operandFormat);
-  return Value::ofIr(Kind::Number, productOf(left.extent, right.extent),
-                     create<ProductOp>(loc, compute, format, kind.isSymmetric, left.ir, right.ir));
+  return ofMatrices(productOf(left.extent, right.extent),
+                    create<ProductOp>(loc, compute, format, kind.isSymmetric,
+                                      keptOver(left.extent, left.ir, loc),
+                                      keptOver(right.extent, right.ir, loc)));
 }
 
 Value Emitter::transpose(const Value &matrix, Location loc) {
-  return Value::ofIr(Kind::Number, transposed(matrix.extent),
-                     create<TransposeOp>(loc, compute, matrix.ir));
+  return ofMatrices(transposed(matrix.extent),
+                    create<TransposeOp>(loc, compute, keptOver(matrix.extent, matrix.ir, loc)));
 }
 
 Value Emitter::identity(const Value &matrix, Location loc) {
@@ -470,7 +503,8 @@ Value Emitter::functionOfMatrices(const RuleFunction &function, llvm::ArrayRef<V
     mlir::Value eye = create<IdentityOp>(loc, compute, matrix.extent);
     mlir::Value isOn =
         create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, eye, constant(1, compute, loc));
-    mlir::Value kept = create<arith::SelectOp>(loc, isOn, matrix.ir, constant(0, compute, loc));
+    mlir::Value kept = create<arith::SelectOp>(loc, isOn, keptOver(matrix.extent, matrix.ir, loc),
+                                               constant(0, compute, loc));
     count += operationsOfReduction - 1;
     mlir::Value sum = create<ReduceOp>(loc, builder.getF64Type(), ReductionKind::sum, kept, extent);
     if (sum.getType() != compute)
@@ -485,9 +519,10 @@ Value Emitter::functionOfMatrices(const RuleFunction &function, llvm::ArrayRef<V
                      loc);
   }
   count += operationsOfProduct - 1;
-  auto operands = llvm::map_to_vector(arguments, [](const Value &argument) { return argument.ir; });
-  return Value::ofIr(Kind::Number, extent,
-                     create<ApplyOp>(loc, compute, function.applied, operands));
+  auto operands = llvm::map_to_vector(arguments, [&](const Value &argument) {
+    return keptOver(argument.extent, argument.ir, loc);
+  });
+  return ofMatrices(extent, create<ApplyOp>(loc, compute, function.applied, operands));
 }
 
 Value Emitter::size(Extent over, Location loc) {

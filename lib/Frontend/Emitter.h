@@ -71,6 +71,11 @@ private:
   }
   /// Returns the number of chosen rows or columns.
   Value chosenCount(mlir::Location loc);
+  /// Records the extent of a product, a transpose or a function of matrices.
+  Value ofMatrices(Extent extent, mlir::Value value);
+  bool keepsExtent(mlir::Value value, Extent extent) const;
+  /// Returns `value`, as one over `extent` whatever is folded.
+  mlir::Value keptOver(Extent extent, mlir::Value value, mlir::Location loc);
   mlir::Value constant(double number, mlir::Type type, mlir::Location loc);
   template <typename Op, typename... Args> mlir::Value create(mlir::Location loc, Args &&...args) {
     ++count;
@@ -92,6 +97,7 @@ private:
   mlir::Type compute;
   llvm::DenseMap<std::pair<uint64_t, mlir::Type>, mlir::Value> constants;
   llvm::DenseMap<mlir::Value, mlir::Value> rounded;
+  llvm::DenseMap<mlir::Value, Extent> matrices; ///< extents of values made of whole matrices
   unsigned count = 0;
 };
 

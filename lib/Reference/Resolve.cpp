@@ -29,6 +29,7 @@ static std::optional<Opcode> opcodeOf(StringRef name) {
       {"arith.minnumf", Opcode::MinimumNumber},
       {"arith.truncf", Opcode::Convert},
       {"arith.extf", Opcode::Convert},
+      {"updraft.broadcast", Opcode::Convert},
       {"math.absf", Opcode::Absolute},
       {"math.copysign", Opcode::CopySign},
       {"math.fma", Opcode::FusedMultiplyAdd},
@@ -304,7 +305,7 @@ llvm::Error Resolver::visitArithmetic(Operation &op) {
     return error("the reference interpreter does not know `{0}`", op.getName());
 
   Action action;
-  action.extent = extents.of(&op);
+  action.extent = extents.of(op.getResult(0));
   Instruction &instruction = action.instruction;
   instruction.opcode = *opcode;
   for (auto [i, operand] : llvm::enumerate(op.getOperands())) {

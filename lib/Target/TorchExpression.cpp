@@ -366,6 +366,12 @@ FunctionBody::Expression FunctionBody::make(Operation &op) {
       .Case<HyperOp, StepOp, FirstOp, SizeOp, TensorInputOpInterface>(
           [&](auto) { return input(op); })
       .Case([&](ReduceOp reduce) { return reduction(reduce); })
+      .Case([&](BroadcastOp broadcast) {
+        if (broadcast.getOver() != Extent::element)
+          return Expression{""};
+        return Expression{"spread(" + textOf(broadcast.getInput()) + ", param.shape, param, " +
+                          dtypeOf(broadcast.getType()) + ")"};
+      })
       .Case<arith::CmpFOp, arith::CmpIOp>([&](auto) { return comparison(op); })
       .Case<arith::TruncFOp, arith::ExtFOp, arith::SIToFPOp, arith::FPToSIOp>(
           [&](auto cast) { return convert(cast.getIn(), cast.getType()); })

@@ -127,6 +127,21 @@ updraft.rule @States compute f32 matrix {
   updraft.next %6, %5, %3 : f32, f32, f32
 }
 
+// Values of a smaller extent as matrices.
+// CHECK-LABEL: updraft.rule @Broadcast compute f32 matrix {
+// CHECK:         %[[ONES:.*]] = updraft.broadcast %{{.*}} over rows_by_rows : f32
+// CHECK:         %[[G:.*]] = updraft.broadcast %grad over element : f32
+// CHECK:         updraft.product %[[ONES]], %[[G]] : f32
+updraft.rule @Broadcast compute f32 matrix {
+  %0 = updraft.param stored f32 : f32
+  %1 = updraft.grad stored f32 : f32
+  %one = arith.constant 1.0 : f32
+  %2 = updraft.broadcast %one over rows_by_rows : f32
+  %3 = updraft.broadcast %1 over element : f32
+  %4 = updraft.product %2, %3 : f32
+  updraft.next %4 : f32
+}
+
 // A product that adds a matrix.
 // CHECK-LABEL: updraft.plan @Sums compute f32 matrix {
 // CHECK:         %[[K:.*]]:2 = updraft.prologue()

@@ -736,6 +736,17 @@ updraft.rule @R compute f32 matrix {
 
 // -----
 
+// broadcast_c1
+updraft.rule @R compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  // expected-error @+1 {{'updraft.broadcast' op over `row` has an operand of extent `element`, must not have a larger one}}
+  %b = updraft.broadcast %g over row : f32
+  updraft.next %p : f32
+}
+
+// -----
+
 // rule_c1: an identity
 updraft.rule @R compute f32 matrix {
   %p = updraft.param stored f32 : f32

@@ -277,3 +277,20 @@ updraft.rule @OfTall compute f32 matrix {
   %ut = updraft.transpose %u : f32
   updraft.next %ut, %q : f32, f32
 }
+
+// -----
+
+// A value for each place of the transpose is one for each place of the matrix.
+// CHECK-LABEL: updraft.rule @Broadcast
+// CHECK:         %[[ONES:.*]] = updraft.broadcast %{{.*}} over element : f32
+// CHECK:         %[[T:.*]] = updraft.transpose %[[ONES]] : f32
+// CHECK:         updraft.product %{{.*}}, %[[T]] : f32
+updraft.rule @Broadcast compute f32 matrix {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %one = arith.constant 1.0 : f32
+  %ones = updraft.broadcast %one over transposed : f32
+  %square = updraft.product %g, %ones : f32
+  %next = updraft.product %square, %p : f32
+  updraft.next %next : f32
+}

@@ -169,3 +169,28 @@ updraft.rule @Common compute f32 {
   %y = arith.addf %x, %b : f32
   updraft.next %y : f32
 }
+
+// -----
+
+// A broadcast stays only where the operand has a smaller extent.
+// CHECK-LABEL: updraft.rule @Broadcast
+// CHECK:         %[[ONE:.*]] = arith.constant 1.0
+// CHECK:         %[[ONES:.*]] = updraft.broadcast %[[ONE]] over element : f32
+// CHECK:         updraft.reduce sum %[[ONES]] over tensor : f32
+// CHECK-NEXT:    updraft.reduce max %grad over tensor : f32
+updraft.rule @Broadcast compute f32 {
+  %p = updraft.param stored f32 : f32
+  %g = updraft.grad stored f32 : f32
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f32
+  %positive = arith.cmpf ogt, %g, %zero : f32
+  %same = arith.select %positive, %one, %one : f32
+  %ones = updraft.broadcast %same over element : f32
+  %sum = updraft.reduce sum %ones over tensor : f32
+  %grads = updraft.broadcast %g over element : f32
+  %max = updraft.reduce max %grads over tensor : f32
+  %n = arith.addf %sum, %max : f64
+  %m = arith.truncf %n : f64 to f32
+  %next = arith.mulf %p, %m : f32
+  updraft.next %next : f32
+}

@@ -90,6 +90,16 @@ const ProductCase cases[] = {
     let b = if matrix then gram(transpose(t)) else 0
     next m = 0.75 * m + (if matrix then a @ t else t)
     next param = (1 - lr) * param + -lr * (if matrix then 2 * (t @ b) + 0.5 * t else t))"},
+    // Simplification finds that these values don't depend on the element.
+    {"SameForAllElements", R"(
+    let same = if grad > 0 then 0.25 else 0.25
+    let fixed = if lr > 1 && !(lr > 1) then grad else 0.5
+    let square = if matrix then gram(fixed) + grad @ transpose(same) else 0
+    let turned = if matrix then transpose(transpose(fixed) * 3) @ transpose(same) @ grad else 0
+    let n = sum(same) + mean(fixed) + (if matrix then max(row_norm(same)) + batch_max(fixed) else 1)
+    let g = (if matrix then square @ fixed + turned else same) / n
+    next m = m + g
+    next param = param - lr * g)"},
     {"Group", R"(
     let n = group_norm(grad)
     let o = if matrix then (grad @ transpose(grad)) @ grad else grad

@@ -19,6 +19,7 @@ Extent StateOp::inferExtent(ExtentOf) { return getOver(); }
 Extent RandomOp::inferExtent(ExtentOf) { return Extent::element; }
 Extent ReduceOp::inferExtent(ExtentOf) { return getOver(); }
 Extent IdentityOp::inferExtent(ExtentOf) { return getOver(); }
+Extent BroadcastOp::inferExtent(ExtentOf) { return getOver(); }
 Extent ProductOp::inferExtent(ExtentOf of) { return productOf(of(getLhs()), of(getRhs())); }
 Extent TransposeOp::inferExtent(ExtentOf of) { return transposed(of(getInput())); }
 

@@ -140,6 +140,16 @@ LogicalResult verifyTranspose(TransposeOp transpose, const ExtentAnalysis &exten
                                  << "`, must be a matrix of values";
 }
 
+LogicalResult verifyBroadcast(BroadcastOp broadcast, const ExtentAnalysis &extents) {
+  // broadcast_c1
+  Extent extent = extents.of(broadcast.getInput());
+  if (isWithin(extent, broadcast.getOver()))
+    return success();
+  return broadcast.emitOpError() << "over `" << stringifyExtent(broadcast.getOver())
+                                 << "` has an operand of extent `" << stringifyExtent(extent)
+                                 << "`, must not have a larger one";
+}
+
 LogicalResult verifyApply(ApplyOp apply, const ExtentAnalysis &extents) {
   // apply_c1
   for (Value operand : apply.getInputs())
@@ -177,6 +187,9 @@ LogicalResult verifyOperation(RuleOp rule, Operation &operation, const ExtentAna
       return failure();
   if (auto transpose = dyn_cast<TransposeOp>(operation))
     if (failed(verifyTranspose(transpose, extents)))
+      return failure();
+  if (auto broadcast = dyn_cast<BroadcastOp>(operation))
+    if (failed(verifyBroadcast(broadcast, extents)))
       return failure();
   if (auto apply = dyn_cast<ApplyOp>(operation))
     if (failed(verifyApply(apply, extents)))

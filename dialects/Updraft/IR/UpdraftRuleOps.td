@@ -400,6 +400,28 @@ def Updraft_IdentityOp : Updraft_Op<"identity", [
   let hasVerifier = 1;
 }
 
+def Updraft_BroadcastOp : Updraft_Op<"broadcast", [
+    HasParent<"RuleOp">, Pure, AllTypesMatch<["input", "result"]>, Updraft_WithExtent]> {
+  let summary = "a value for each place of a larger extent";
+  let description = [{
+    The operand, at each place of `over`. Reductions, products and functions of matrices have such
+    an operand where simplification could find that a value is the same for all elements, as in
+    `sum(if grad > 0 then 1 else 1)`. `updraft-simplify` erases those whose operand still differs
+    from element to element.
+
+    Constraints:
+    - `broadcast_c1`: the extent of the operand is `over`, or within it.
+
+    ```mlir
+    %one = arith.constant 1.0 : f32
+    %ones = updraft.broadcast %one over element : f32
+    ```
+  }];
+  let arguments = (ins Updraft_Compute:$input, Updraft_ExtentAttr:$over);
+  let results = (outs Updraft_Compute:$result);
+  let assemblyFormat = "$input `over` `` $over attr-dict `:` type($result)";
+}
+
 def Updraft_ApplyOp : Updraft_Op<"apply", [
     HasParent<"RuleOp">, Pure, Updraft_WithExtent, Updraft_OfWholeMatrices]> {
   let summary = "an element of a function of whole matrices";

@@ -131,6 +131,12 @@ Value Orienter::transposeOf(Value value) {
             return ProductOp::create(builder, product.getLoc(), product.getType(),
                                      product.getOperandFormatAttr(), symmetric, lhs, rhs);
           })
+          .Case([&](BroadcastOp broadcast) -> Value {
+            Value input = transposeOf(broadcast.getInput());
+            builder.setInsertionPoint(broadcast);
+            return BroadcastOp::create(builder, broadcast.getLoc(), broadcast.getType(), input,
+                                       transposed(broadcast.getOver()));
+          })
           .Case<TensorInputOpInterface, RandomOp, ApplyOp>(
               [&](auto) { return makeTranspose(value); })
           .Default([&](Operation *other) -> Value {

@@ -9,9 +9,10 @@ def SimplifyPass : Pass<"updraft-simplify", "::mlir::ModuleOp"> {
   let summary = "Simplify rules without changing the bits of their results";
   let description = [{
     Folds, applies identities that are exact under IEEE 754 (see ExactAlgebra.td, which also lists
-    those that only look exact), merges common subexpressions, and drops unused operations and
-    requirements that always hold. Nothing is reassociated or contracted. Keeps the interface of a
-    rule: hyperparameters, parameter, gradient and states, used or not.
+    those that only look exact), merges common subexpressions, and drops unused operations,
+    requirements that always hold, and broadcasts of values that have the extent anyway. Nothing is
+    reassociated or contracted. Keeps the interface of a rule: hyperparameters, parameter, gradient
+    and states, used or not.
 
     Before:
 

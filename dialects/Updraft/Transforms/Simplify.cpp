@@ -3,6 +3,7 @@
 // patterns of the few operations that rules contain: collecting those of every dialect would take
 // longer than applying them.
 
+#include "Updraft/IR/Extent.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/ExactAlgebra.h"
 #include "Updraft/Transforms/Passes.h"
@@ -48,6 +49,11 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     SharedReductionsHeld held(rule);
     while (rewriteBody(rule, patterns))
       ;
+    for (auto broadcast : llvm::make_early_inc_range(rule.getBody().getOps<BroadcastOp>()))
+      if (extentOf(broadcast.getInput()) == broadcast.getOver()) {
+        broadcast.replaceAllUsesWith(broadcast.getInput());
+        broadcast.erase();
+      }
     size_t after = countOperations();
     if (after < before)
       removedOperations += before - after;

@@ -2,6 +2,7 @@
 
 #include "Updraft/Transforms/Slice.h"
 
+#include "Updraft/IR/UpdraftOps.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -33,7 +34,10 @@ Slice Slice::compute(ValueRange roots, function_ref<bool(Value)> isInput) {
 
 void Slice::cloneInto(OpBuilder &builder, IRMapping &map) const {
   for (Operation *operation : operations)
-    builder.clone(*operation, map);
+    if (auto broadcast = dyn_cast<BroadcastOp>(operation)) // a sweep runs at each place
+      map.map(broadcast.getResult(), map.lookup(broadcast.getInput()));
+    else
+      builder.clone(*operation, map);
 }
 
 SmallVector<Value> updraft::lookupAll(const IRMapping &map, ValueRange values) {

@@ -116,6 +116,7 @@ SETTING = {
     "Updraft_ProductOp": rule(MATRIX, kind="matrix "),
     "Updraft_TransposeOp": rule(MATRIX, kind="matrix "),
     "Updraft_IdentityOp": rule(kind="matrix "),
+    "Updraft_BroadcastOp": rule(),
     "Updraft_ApplyOp": rule(MATRIX, kind="matrix "),
     "Updraft_RequireOp": rule(OK),
     "Updraft_NextOp": "updraft.rule @R compute f32 {\n" + STATES + BAD + "EXAMPLE\n}",
