@@ -8,6 +8,7 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_unary_call.h>
 
+#include <chrono>
 #include <exception>
 #include <fmt/format.h>
 #include <stdexcept>
@@ -25,13 +26,24 @@ public:
     service.RequestStep(&context, &request, &answer, &queue, &queue, this);
   }
 
-  /// Whether the request has come and the call isn't carried out yet.
-  bool isNew() const { return !isAnswered; }
-  /// Carries out the step. The queue returns the call again once the answer was sent.
-  void carryOut() {
+  /// Called when the queue returns the call. Returns whether its request has just come.
+  bool begin() {
+    if (isAnswered)
+      return false;
+    start = std::chrono::steady_clock::now();
+    return true;
+  }
+  /// Carries out the step. The queue returns the call again once the answer was sent, and another
+  /// thread may remove it then.
+  void carryOut(const Observer &observer) {
     const grpc::Status status = service.step(context, request, response);
+    const auto began = start;
     isAnswered = true;
     answer.Finish(response, status, this);
+    if (observer) {
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
+      observer(status.error_code(), taken.count());
+    }
   }
 
 private:
@@ -40,13 +52,14 @@ private:
   v1::StepRequest request;
   v1::StepResponse response;
   grpc::ServerAsyncResponseWriter<v1::StepResponse> answer;
+  std::chrono::steady_clock::time_point start; ///< when the request came
   bool isAnswered = false;
 };
 
 StepServer::StepServer(grpc::ServerBuilder &builder, WorkerService &service,
                        const std::string &address,
-                       std::shared_ptr<grpc::ServerCredentials> credentials)
-    : service(service), queue(builder.AddCompletionQueue()) {
+                       std::shared_ptr<grpc::ServerCredentials> credentials, Observer observer)
+    : service(service), observer(std::move(observer)), queue(builder.AddCompletionQueue()) {
   threads.reserve(mostThreads);
   builder.RegisterService(&service);
   if (!address.empty())
@@ -96,7 +109,7 @@ void StepServer::remove(Call *call) {
 void StepServer::serve() {
   while (lead())
     while (Call *call = takeKept())
-      call->carryOut();
+      call->carryOut(observer);
 }
 
 bool StepServer::lead() {
@@ -109,12 +122,21 @@ bool StepServer::lead() {
     const auto [call, isAlone] = take();
     if (!call)
       return false;
-    if (!canCarryOut(call))
+    if (!canCarryOut(call)) {
+      addCall();
       continue;
-    const dist::Duty duty([&] { lock.unlock(); });
-    if (!isAlone)
-      dist::aboutToWait();
-    call->carryOut(); // afterwards another thread may remove it
+    }
+    {
+      const dist::Duty duty([&] {
+        addCall();
+        lock.unlock();
+      });
+      if (!isAlone)
+        dist::aboutToWait();
+      call->carryOut(observer);
+    }
+    if (lock.owns_lock())
+      addCall(); // after the answer, which doesn't have to wait for that
   }
   return true;
 }
@@ -130,10 +152,8 @@ StepServer::Taken StepServer::take() {
                 : status == grpc::CompletionQueue::SHUTDOWN)
       return {};
     auto *call = static_cast<Call *>(tag);
-    if (isGood && call->isNew()) {
-      addCall();
+    if (isGood && call->begin())
       return {call, isAlone};
-    }
     remove(call);
   }
 }

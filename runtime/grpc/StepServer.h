@@ -10,11 +10,13 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <grpcpp/support/status_code_enum.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,11 +37,14 @@ public:
   /// At most this number of steps is under way. Others wait.
   static constexpr size_t mostSteps = mostThreads - 1;
 
+  /// Called after each answer, with its code and the seconds since its request. Thread-safe.
+  using Observer = std::function<void(grpc::StatusCode code, double seconds)>;
+
   /// Adds `service`, which outlives this, to the services of `builder`, and starts the server.
   /// Without an address, it serves channels of this process alone. Throws std::runtime_error if it
   /// can't listen, or the system refuses a thread.
   StepServer(grpc::ServerBuilder &builder, WorkerService &service, const std::string &address,
-             std::shared_ptr<grpc::ServerCredentials> credentials);
+             std::shared_ptr<grpc::ServerCredentials> credentials, Observer observer = {});
   ~StepServer() { shutDown(std::chrono::system_clock::now()); }
   StepServer(const StepServer &) = delete;
   StepServer &operator=(const StepServer &) = delete;
@@ -74,6 +79,7 @@ private:
   Call *takeKept();
 
   WorkerService &service;
+  const Observer observer;
   const std::unique_ptr<grpc::ServerCompletionQueue> queue;
   int chosenPort = 0;
   std::unique_ptr<grpc::Server> server;

@@ -28,6 +28,8 @@ LimitedGradients::LimitedGradients(const std::map<size_t, SummedGradient> &gradi
                                    const Parameters &parameters,
                                    const worker::v1::Staleness &staleness, Budget &budget)
     : given(gradients) {
+  if (staleness.versions().empty()) // then the parameters' names needn't be read
+    return;
   for (const auto &[param, gradient] : gradients) {
     const Parameter &parameter = *parameters[param];
     const auto read = staleness.versions().find(parameter.name);

@@ -97,7 +97,10 @@ Listener::Listener(const std::string &address, std::shared_ptr<grpc::ServerCrede
   interceptors.push_back(metrics.interceptors());
   interceptors.push_back(std::make_unique<ReflectionGuards>(access));
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
-  server.emplace(builder, service, address, std::move(credentials));
+  server.emplace(builder, service, address, std::move(credentials),
+                 [&metrics](grpc::StatusCode code, double seconds) {
+                   metrics.countRequest("Step", code, seconds);
+                 });
 }
 
 void Listener::drain(std::chrono::seconds patience) {

@@ -149,7 +149,9 @@ class Interceptors : public experimental::ServerInterceptorFactoryInterface {
 public:
   explicit Interceptors(Metrics &metrics) : metrics(metrics) {}
   experimental::Interceptor *CreateServerInterceptor(experimental::ServerRpcInfo *info) override {
-    return new Interceptor(metrics, labelOf(info->method())); // "/updraft.worker.v1.Worker/Step"
+    const std::string_view path = info->method();
+    return path == "/updraft.worker.v1.Worker/Step" ? nullptr
+                                                    : new Interceptor(metrics, labelOf(path));
   }
 
 private:

@@ -35,7 +35,8 @@ public:
   void countSnapshot(bool isWritten, double seconds);
   void countFailedHandshake() { handshakes.Increment(); }
 
-  /// For grpc::ServerBuilder: counts each request.
+  /// For grpc::ServerBuilder: counts each request but those of Step. The StepServer counts these,
+  /// because gRPC sends each request that an interceptor sees through the queue twice.
   std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> interceptors();
 
 private:

@@ -2,11 +2,13 @@
 
 import contextlib
 import socket
+import time
 import urllib.request
 
 import numpy as np
+import pytest
 
-from updraft.distributed.grpc import Client
+from updraft.distributed.grpc import Client, WorkersFailedError
 
 from .conftest import running
 
@@ -36,6 +38,27 @@ def metrics_at(port):
         text = page.read().decode()
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     return dict(line.rsplit(" ", 1) for line in lines)
+
+
+STEPS = 'updraft_request_seconds_count{method="Step"}'
+
+
+def test_steps_are_counted_by_their_codes():
+    ones = {"w": np.ones(2, np.float32)}
+    with client_and_metrics() as (client, port):
+        client.put(ones)
+        optimizer = client.optimizer("o", "SGD", [{"params": ["w"], "lr": 1.0}])
+        client.get(["w"])
+        with optimizer.context() as context:
+            context.push(ones)
+            assert [optimizer.step(context), optimizer.step(context)] == [1, 1]
+            with pytest.raises(WorkersFailedError, match="version 3"):
+                optimizer.step(context, max_age=0)  # of the parameter before both steps
+        end = time.monotonic() + 10  # a step is counted once its answer was sent
+        while (counts := metrics_at(port)).get(STEPS) != "3":
+            assert time.monotonic() < end
+    assert counts['updraft_requests_total{code="OK",method="Step"}'] == "2"
+    assert counts['updraft_requests_total{code="FAILED_PRECONDITION",method="Step"}'] == "1"
 
 
 HISTOGRAM = WATCHED.replace("probe largest = max(grad)", "probe sizes = histogram(grad, [0.5, 3])")
