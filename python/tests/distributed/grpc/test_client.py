@@ -107,6 +107,21 @@ def test_an_optimizer_that_is_found_shows_its_hyperparameters(addresses):
         assert list(client.get(["w"])["w"]) == [-1, -1]
 
 
+def test_clients_change_different_hyperparameters_of_a_group(addresses):
+    groups = [{"params": ["w"], "lr": 1.0}]
+    with Client(addresses) as client, Client(addresses) as other:
+        client.put({"w": np.zeros(2, np.float32)})
+        optimizers = [each.optimizer("o", "SGD", groups) for each in (client, other)]
+        optimizers[0].param_groups[0]["lr"] = 0.5
+        optimizers[1].param_groups[0]["weight_decay"] = 1.0
+        for optimizer in optimizers:
+            with optimizer.context() as context:
+                context.push({"w": np.ones(2, np.float32)})
+                optimizer.step(context)
+        # First 0 - 0.5, without weight decay, and then -0.5 - 0.5 (1 - 0.5).
+        assert list(client.get(["w"])["w"]) == [-0.75, -0.75]
+
+
 def test_a_client_of_the_same_name_is_another_one(addresses):
     for _ in range(2):
         with Client(addresses, name="ours") as client:

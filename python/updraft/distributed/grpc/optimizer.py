@@ -125,7 +125,7 @@ class Context:
         Raises:
             InvalidArgumentError: the optimizer doesn't have a parameter, or workers don't take the
                 array's type.
-            ContextLostError: a worker was started again.
+            ContextLostError: a worker was started again, or this client's lease has ended.
             WorkersFailedError: a gradient has another type or shape, or the context was stepped,
                 for example. Push the gradients again: a worker that has them doesn't add them
                 again.
@@ -324,7 +324,7 @@ class DistributedOptimizer:
             The number of parameters that had a gradient.
 
         Raises:
-            ContextLostError: a worker was started again.
+            ContextLostError: a worker was started again, or this client's lease has ended.
             WorkersFailedError: some workers failed. The others have stepped, unless `all_or_none`
                 is set. With the code UNAVAILABLE, CANCELLED or DEADLINE_EXCEEDED, or the reason
                 `outcome-unknown`, those that failed may have stepped, too.
@@ -394,15 +394,23 @@ class DistributedOptimizer:
     def _send_hypers(self) -> None:
         for number, group in enumerate(self.param_groups):
             hypers = self._hypers(group)
-            if hypers == self._sent[number]:
+            # Others may have set the rest of the group.
+            changed = dict(hypers.items() - self._sent[number].items())
+            if not changed:
                 continue
             some = [worker for worker, groups in self._group_on.items() if number in groups]
 
-            def call(stub: Any, worker: int, timeout: float, number: int = number) -> Any:
+            def call(
+                stub: Any,
+                worker: int,
+                timeout: float,
+                number: int = number,
+                changed: Mapping[str, float] = changed,
+            ) -> Any:
                 request = messages.SetHyperparametersRequest(
                     optimizer=self.name,
                     group=self._group_on[worker][number],
-                    hyperparameters=self._hypers(self.param_groups[number]),
+                    hyperparameters=changed,
                 )
                 return stub.SetHyperparameters(request, timeout=timeout)
 
