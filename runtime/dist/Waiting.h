@@ -9,8 +9,8 @@
 namespace updraft::dist {
 
 /// A thread that serves others as well as its own work hands that duty on before it waits. While
-/// this lives, `aboutToWait` calls `handOn` on the thread that made it, at most once. One at a time
-/// for each thread.
+/// this lives, `aboutToWait` calls `handOn` on the thread that made it, at most once. `handOn` must
+/// not throw. One at a time for each thread.
 class Duty {
 public:
   explicit Duty(std::function<void()> handOn);

@@ -52,7 +52,7 @@ private:
   v1::StepRequest request;
   v1::StepResponse response;
   grpc::ServerAsyncResponseWriter<v1::StepResponse> answer;
-  std::chrono::steady_clock::time_point start; ///< when the request came
+  std::chrono::steady_clock::time_point start; ///< when a thread has taken the request
   bool isAnswered = false;
 };
 
@@ -127,7 +127,7 @@ bool StepServer::lead() {
       continue;
     }
     {
-      const dist::Duty duty([&] {
+      const dist::Duty duty([&]() noexcept {
         addCall();
         lock.unlock();
       });

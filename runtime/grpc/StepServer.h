@@ -37,7 +37,8 @@ public:
   /// At most this number of steps is under way. Others wait.
   static constexpr size_t mostSteps = mostThreads - 1;
 
-  /// Called after each answer, with its code and the seconds since its request. Thread-safe.
+  /// Called after each answer, with its code and the seconds since a thread has taken the request.
+  /// Thread-safe.
   using Observer = std::function<void(grpc::StatusCode code, double seconds)>;
 
   /// Adds `service`, which outlives this, to the services of `builder`, and starts the server.

@@ -12,8 +12,8 @@ namespace updraft::messages {
 
 /// Takes the next event of `queue`, as Next does. Returns false if the queue was shut down and has
 /// no more. Polls for 0.6 ms before it sleeps, because waking a thread takes a large part of a
-/// small step's time: a call of 0.1 ms of work takes 0.4 ms while the caches are cold. Yields in
-/// between, because another thread of the step may need the core.
+/// small step's time. A small step, with its call, can take 0.4 ms. Yields in between, because
+/// another thread of the step may need the core.
 inline bool pollNext(grpc::CompletionQueue &queue, void *&tag, bool &isGood) {
   constexpr std::chrono::microseconds patience(600);
   const auto end = std::chrono::steady_clock::now() + patience;

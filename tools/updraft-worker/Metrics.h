@@ -35,8 +35,9 @@ public:
   void countSnapshot(bool isWritten, double seconds);
   void countFailedHandshake() { handshakes.Increment(); }
 
-  /// For grpc::ServerBuilder: counts each request but those of Step. The StepServer counts these,
-  /// because gRPC sends each request that an interceptor sees through the queue twice.
+  /// For grpc::ServerBuilder: counts each request but those of Step. The observer of the StepServer
+  /// counts these: with an interceptor, gRPC would send each of them through the completion queue
+  /// twice.
   std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> interceptors();
 
 private:
