@@ -36,10 +36,10 @@ class WorkersFailedError(UpdraftError):
 
 
 class ContextLostError(WorkersFailedError):
-    """Some workers have lost the gradients of a context, because they were started again.
+    """Some workers have lost the gradients of a context.
 
-    Push all gradients again into the same `Context`, in the same order, and repeat the step.
-    Workers that have the gradients don't add them again, and workers that have stepped don't step
-    again. If other clients have pushed into the context, they have to push again before the step,
-    too.
+    They were started again, or the client's lease has ended. Push all gradients again into the
+    same `Context`, in the same order, and repeat the step. Workers that have the gradients don't
+    add them again, and workers that have stepped don't step again. If other clients have pushed
+    into the context, they have to push again before the step, too.
     """
