@@ -170,7 +170,8 @@ def test_older_checkpoints_after_a_turn():
     for state in saved["state"].values():  # the lines of docs/matrices.md
         if all(map(len, state["Q"])) and len(state["Q"]) == 2:
             left, right = state["Q"]
-            state["exp_avg"] = left.T @ state["exp_avg"] @ right
+            average = state["exp_avg"]
+            state["exp_avg"] = (left.T @ average.flatten(1) @ right).view_as(average)
     ours = [torch.nn.Parameter(param.detach().clone()) for param in params]
     optimizer = updraft.optim.SOAP(ours)
     optimizer.load_state_dict(saved)

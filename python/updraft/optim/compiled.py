@@ -33,6 +33,7 @@ from .devices import GradientScale, target_of
 from .direct_parts import DirectParts
 from .idle import IdleBucket
 from .listeners import TOLD_OF_OPERATORS, Listening, in_dual_level, listening
+from .matrix_views import kept_entries
 from .part_choice import PartChoice
 from .shared_memory import find_followers
 from .state_storage import (
@@ -192,6 +193,8 @@ class CompiledStep(PartChoice):
         def take(optimizer: torch.optim.Optimizer, given: dict[str, Any]) -> dict[str, Any]:
             given = self._translated(given)
             self._check_loaded(given)
+            groups = kept_entries(given["param_groups"], self.param_groups)
+            given = {**given, "param_groups": groups}
             loading.append(given)
             return given
 

@@ -6,6 +6,7 @@ whole, such as Muon, give better updates if they get these matrices instead of t
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +18,19 @@ from .correspondence import Group
 #: The entries of a parameter group that describe a view; see `MatrixView`.
 ENTRIES = ("matrix_blocks", "matrix_layout")
 _LAYOUTS = ("flat", "transposed")
+
+
+def kept_entries(loaded: Sequence[Group], mine: Sequence[Group]) -> list[Group]:
+    """Returns parameter groups of a checkpoint, with the entries that only the optimizer's have.
+
+    So a checkpoint that was saved without blocks continues with the blocks of the optimizer.
+    """
+    if len(loaded) != len(mine):
+        return list(loaded)  # torch refuses it
+    return [
+        {entry: own[entry] for entry in ENTRIES if entry in own} | dict(group)
+        for group, own in zip(loaded, mine, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
