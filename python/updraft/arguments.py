@@ -39,3 +39,33 @@ def require_unmasked(value: Any, what: str) -> None:
             f"{what} is a masked array, but masks are not supported; give its `filled(0)`, or its "
             "`data`"
         )
+
+
+_MAX_INDEX = 2**63 - 1
+
+
+def index_array(indices: Any, what: str) -> Any:
+    """A copy of the row indices, so that no other thread can change them between check and use."""
+    import numpy
+
+    require_unmasked(indices, f"the indices of {what}")
+    try:
+        array = numpy.asarray(indices).copy()
+    except (ValueError, RuntimeError) as error:
+        text = f"cannot convert the indices of {what} to an array: {error}"
+        raise InvalidArgumentError(text) from None
+    if array.size == 0:
+        array = array.astype("int64")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"the indices of {what} are {array.dtype}; give integers")
+    if array.ndim != 1:
+        raise InvalidArgumentError(
+            f"the indices of {what} have {array.ndim} dimensions; give a list of rows, numbered as "
+            "they lie in memory (see `updraft.Rows`)"
+        )
+    if array.size and array.dtype == "uint64" and array.max() > _MAX_INDEX:
+        at = int(array.argmax())
+        raise InvalidArgumentError(
+            f"index {at} of {what} is {array[at]}, but indices are at most 2^63 - 1"
+        )
+    return numpy.ascontiguousarray(array, dtype="int64")

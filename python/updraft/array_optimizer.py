@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequenc
 from typing import Any
 
 from . import _updraft
-from .arguments import require_text, require_unmasked
+from .arguments import index_array, require_text, require_unmasked
 from .caller_warnings import warn_caller
 from .compiled_rule import CompiledRule, path_text
 from .definition import RuleDefinition
@@ -172,36 +172,6 @@ def _rows_of(grad: Any, param: Any, what: str) -> Rows | None:
             f"{what} is {shape}, but its parameter is {expected}; give a tensor of the same shape"
         )
     return _sparse_rows(grad, param)
-
-
-_MAX_INDEX = 2**63 - 1
-
-
-def _index_array(indices: Any, what: str) -> Any:
-    """A copy of the row indices, so that no other thread can change them between check and use."""
-    import numpy
-
-    require_unmasked(indices, f"the indices of {what}")
-    try:
-        array = numpy.asarray(indices).copy()
-    except (ValueError, RuntimeError) as error:
-        text = f"cannot convert the indices of {what} to an array: {error}"
-        raise InvalidArgumentError(text) from None
-    if array.size == 0:
-        array = array.astype("int64")
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"the indices of {what} are {array.dtype}; give integers")
-    if array.ndim != 1:
-        raise InvalidArgumentError(
-            f"the indices of {what} have {_count(array.ndim, 'dimension')}; give a list of rows, "
-            "numbered as they lie in memory (see `updraft.Rows`)"
-        )
-    if array.size and array.dtype == "uint64" and array.max() > _MAX_INDEX:
-        at = int(array.argmax())
-        raise InvalidArgumentError(
-            f"index {at} of {what} is {array[at]}, but indices are at most 2^63 - 1"
-        )
-    return numpy.ascontiguousarray(array, dtype="int64")
 
 
 def _index_dims(dims: Any, what: str) -> int:
@@ -415,7 +385,7 @@ class ArrayOptimizer:
             for index, grad in enumerate(grads):
                 found = _rows_of(grad, params[index], f"gradient {index}")
                 if found is not None:
-                    indices = _index_array(found.indices, f"gradient {index}")
+                    indices = index_array(found.indices, f"gradient {index}")
                     dims = _index_dims(found.dims, f"gradient {index}")
                     rows.append((index, indices, found.values, dims))
                     grads[index] = None

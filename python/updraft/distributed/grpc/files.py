@@ -43,7 +43,7 @@ def file_of_arrays(
     header: dict[str, Any] = {"__metadata__": dict(metadata)}
     offset, parts = 0, []
     for name, array in arrays.items():
-        part = np.ascontiguousarray(array).tobytes()
+        part = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
         header[name] = {
             "dtype": _NAMES[array.dtype.name],
             "shape": array.shape,

@@ -1,10 +1,12 @@
 """Arrays in chunks."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...arguments import require_text, require_unmasked
 from ...errors import InvalidArgumentError
 from ...worker.v1 import worker_pb2 as messages
 
@@ -35,16 +37,35 @@ def array_of(name: str, value: Any) -> "np.ndarray[Any, Any]":
     """Returns the values as an array in row-major order, copied only if they aren't.
 
     Takes arrays of numpy, and other arrays in the memory of the CPU through DLPack. Raises
-    InvalidArgumentError for a type that workers don't take.
+    InvalidArgumentError for a type that workers don't take, and TypeError for a masked array.
     """
-    if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
-        value = np.from_dlpack(value.detach() if hasattr(value, "detach") else value)
-    array = np.asarray(value)
+    require_text(name, "name of a parameter")
+    require_unmasked(value, f"tensor `{name}`")
+    array = np.asarray(_imported(name, value))
     if array.dtype.name not in _TYPES:
         raise InvalidArgumentError(
             f"tensor `{name}` is {array.dtype.name}; workers take {', '.join(_TYPES)}"
         )
-    return array if array.flags.c_contiguous else array.copy(order="C")
+    # Messages have the little-endian order.
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape)
+
+
+def _imported(name: str, value: Any) -> Any:
+    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
+        return value
+    is_bfloat16 = False
+    torch = sys.modules.get("torch")
+    if torch and isinstance(value, torch.Tensor):
+        value = value.detach().resolve_neg()
+        is_bfloat16 = value.dtype == torch.bfloat16 and value.device.type == "cpu"
+        if is_bfloat16:  # which numpy doesn't import
+            value = value.view(torch.int16)
+    try:
+        array = np.from_dlpack(value)
+    except (BufferError, RuntimeError) as error:
+        text = f"cannot read tensor `{name}`: {error}; give one in the memory of the CPU"
+        raise InvalidArgumentError(text) from None
+    return array.view(dtype_of("bfloat16")) if is_bfloat16 else array
 
 
 def chunks_of(name: str, array: "np.ndarray[Any, Any]") -> Iterator[messages.TensorChunk]:
