@@ -343,15 +343,21 @@ void Optimizer::setStates(const std::string &file) {
 //===----------------------------------------------------------------------------------------===//
 
 struct Context::State {
+  struct Push {
+    uint64_t number = 0;
+    std::vector<std::string> parameters;
+  };
+
   std::shared_ptr<Optimizer::State> optimizer;
   uint64_t number = 0;
-  Lease::Name client;                       ///< the name that opened it
-  std::optional<uint64_t> unanswered;       ///< the number of the step, if it has failed
-  bool isOfAll = false;                     ///< whether that is all or none
-  std::vector<uint64_t> pushes;             ///< their numbers
+  Lease::Name client;                 ///< the name that opened it
+  std::optional<uint64_t> unanswered; ///< the number of the step, if it has failed
+  bool isOfAll = false;               ///< whether that is all or none
+  std::vector<Push> pushes;
   std::map<std::string, uint64_t> versions; ///< of the parameters that were read
   std::optional<proto::Staleness> staleness;
   size_t nextPush = 0; ///< less than their number if gradients are pushed again
+  size_t added = 0;    ///< how many of them all workers have had
   bool isLost = false; ///< on some worker
 
   ~State() {
@@ -376,6 +382,7 @@ struct Context::State {
       };
     });
   }
+  void openAgain();
   void check(std::vector<WorkerFailure> failures);
   int64_t step(const std::vector<size_t> &asked, bool ofAll);
   /// The number stays the same when the request is repeated.
@@ -438,6 +445,14 @@ Context::~Context() {
   });
 }
 
+/// Opens the context on workers that have lost it.
+void Context::State::openAgain() {
+  if (isLost)
+    if (std::vector<WorkerFailure> failures = open(optimizer->some); !failures.empty())
+      throw WorkersFailed(std::move(failures));
+  isLost = false;
+}
+
 /// Throws if there are failures.
 void Context::State::check(std::vector<WorkerFailure> failures) {
   if (failures.empty())
@@ -453,16 +468,21 @@ void Context::State::check(std::vector<WorkerFailure> failures) {
 
 void Context::push(const std::map<std::string, Gradient> &gradients) {
   std::map<size_t, std::vector<std::string>> byWorker;
-  for (const auto &[name, gradient] : gradients)
+  std::vector<std::string> parameters;
+  for (const auto &[name, gradient] : gradients) {
     byWorker[state->optimizer->placeOf(name)].push_back(name);
-  if (state->isLost)
-    if (std::vector<WorkerFailure> failures = state->open(state->optimizer->some);
-        !failures.empty())
-      throw WorkersFailed(std::move(failures)); // pushing again wouldn't help
-  state->isLost = false;
+    parameters.push_back(name);
+  }
+  state->openAgain();
   if (state->nextPush == state->pushes.size())
-    state->pushes.push_back(state->workers().sequences().next());
-  const proto::RequestId id = state->request(state->pushes[state->nextPush]);
+    state->pushes.push_back({state->workers().sequences().next(), parameters});
+  const State::Push &push = state->pushes[state->nextPush];
+  if (push.parameters != parameters)
+    throw std::invalid_argument(fmt::format(
+        "push {} of the context is repeated, because some workers may not have it, and it had "
+        "other parameters; push the same gradients again",
+        state->nextPush + 1));
+  const proto::RequestId id = state->request(push.number);
   state->check(state->workers().failuresOfEach(workersOf(byWorker), [&](size_t worker) {
     return [&, worker](proto::Worker::Stub &, grpc::ClientContext &context) {
       proto::PushGradientsResponse response;
@@ -491,6 +511,7 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
     };
   }));
   ++state->nextPush; // only now: after a failure, the next push is the same one
+  state->added = std::max(state->added, state->nextPush);
 }
 
 /// Calls Step, and polls for the answer.
@@ -507,6 +528,12 @@ static grpc::Status callStep(proto::Worker::Stub &stub, grpc::ClientContext &con
 }
 
 int64_t Context::State::step(const std::vector<size_t> &asked, bool ofAll) {
+  if (nextPush < added)
+    throw std::invalid_argument(
+        fmt::format("the workers have lost gradients, and {} of the context's {} pushes are "
+                    "missing; push them again before the step",
+                    added - nextPush, added));
+  openAgain();
   if (!unanswered) {
     unanswered = workers().sequences().beginStep();
     isOfAll = ofAll;

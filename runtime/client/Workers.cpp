@@ -10,6 +10,7 @@
 #include <functional>
 #include <numeric>
 #include <random>
+#include <set>
 #include <system_error>
 #include <thread>
 
@@ -128,11 +129,19 @@ void Workers::learnPlaces() {
       return stub.ListParameters(&context, {}, &lists[worker]);
     };
   });
+  std::set<std::pair<std::string, size_t>> listed;
+  for (size_t worker = 0; worker < lists.size(); ++worker)
+    for (const auto &parameter : lists[worker].parameters())
+      listed.emplace(parameter.tensor().name(), worker);
   const std::lock_guard guard(mutex);
   loads.assign(size(), 0);
   for (size_t worker = 0; worker < lists.size(); ++worker)
     for (const auto &parameter : lists[worker].parameters()) {
-      places.emplace(parameter.tensor().name(), worker);
+      // A worker that was started again may have lost it, and another one got it.
+      const std::string &name = parameter.tensor().name();
+      const auto [place, isNew] = places.emplace(name, worker);
+      if (!listed.contains({name, place->second}))
+        place->second = worker;
       loads[worker] += updraft::messages::bytesOf(parameter.tensor());
     }
 }

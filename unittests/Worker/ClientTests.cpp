@@ -400,6 +400,33 @@ TEST_F(RestartTest, GradientsArePushedAgainAndNoWorkerStepsTwice) {
   EXPECT_EQ(get("a"), (Values{0, 1}));
 }
 
+TEST_F(RestartTest, AStepNeedsAllPushesAgain) {
+  dist::Context context = optimizer->openContext();
+  push(context);
+  other.start();
+  EXPECT_THROW(context.step(), dist::ContextLost);
+  Values gradient = {1, 1};
+  EXPECT_THROW(context.push({{"b", TensorView(gradient)}}), std::invalid_argument); // it was `a`
+  context.push({{"a", TensorView(gradient)}});
+  EXPECT_THROW(context.step(), std::invalid_argument);
+  context.push({{"b", TensorView(gradient)}});
+  EXPECT_EQ(context.step(), 2);
+  EXPECT_EQ(get("a"), (Values{0, 1}));
+  EXPECT_EQ(get("b"), (Values{2, 3}));
+}
+
+TEST_F(RestartTest, AClientWithoutPushesOpensItsContextAgain) {
+  dist::Context context = optimizer->openContext(5);
+  other.start();
+  EXPECT_THROW(context.step(),
+               dist::ContextLost); // the first worker has stepped, without gradients
+  dist::Context theirs = optimizer->openContext(5);
+  Values gradient = {1, 1};
+  theirs.push({{"a", TensorView(gradient)}});
+  EXPECT_EQ(context.step(), 1);
+  EXPECT_EQ(get("a"), (Values{0, 1}));
+}
+
 /// ContextLost would make a program push the gradients again, without end.
 TEST_F(RestartTest, AForgottenClientHasNotJustLostItsContext) {
   dist::Context context = optimizer->openContext();

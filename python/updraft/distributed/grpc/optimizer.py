@@ -1,14 +1,18 @@
 """An optimizer on several workers."""
 
+import contextlib
 import itertools
+import math
 import os
 import secrets
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...arguments import index_array
 from ...compiled_rule import setting_literal
 from ...definition import RuleDefinition
 from ...errors import InvalidArgumentError
@@ -23,13 +27,22 @@ from .workers import Workers
 
 _ROWS_PER_MESSAGE = 1 << 17
 
+#: How long releasing a context may take after an error, which has often taken the whole timeout.
+_SECONDS_AFTER_ERRORS = 5.0
+
+
+class _Push(NamedTuple):
+    number: int
+    parameters: frozenset[str]
+
 
 class Context:
     """Gradients on the workers, for a step. `DistributedOptimizer.context` opens it.
 
-    Leaving the `with` block releases them. They are freed when all clients have released them.
-    Only one thread at a time may use a context. Close it also after a failed step: until then,
-    workers keep the answers to all later steps of the client for ten minutes.
+    Leaving the `with` block releases them, and doesn't raise if that fails. They are freed when all
+    clients have released them. Only one thread at a time may use a context. Close it also after a
+    failed step: until then, workers keep the answers to all later steps of the client for ten
+    minutes.
     """
 
     def __init__(self, optimizer: "DistributedOptimizer", number: int) -> None:
@@ -44,8 +57,10 @@ class Context:
                 raise
             optimizer._lease.renew()
             self._registration = self._open()
-        self._pushes: list[int] = []  # their numbers
+        self._is_closed = False
+        self._pushes: list[_Push] = []
         self._next_push = 0  # less than their number if gradients are pushed again
+        self._added = 0  # how many of them all workers have had
         self._is_lost = False  # on some worker
         self._unanswered: int | None = None  # the number of the step, if it has failed
         self._is_of_all = False  # whether that is all or none
@@ -55,10 +70,27 @@ class Context:
         if registration is None:
             registration = self._optimizer._lease.hold(self._optimizer._group_on)
         request = messages.OpenContextRequest(context=self._id, client=registration.name)
-        self._optimizer._call_all(
-            lambda stub, worker, timeout: stub.OpenContext(request, timeout=timeout)
-        )
+        try:
+            self._optimizer._call_all(
+                lambda stub, worker, timeout: stub.OpenContext(request, timeout=timeout)
+            )
+        except WorkersFailedError:
+            with contextlib.suppress(WorkersFailedError):
+                self._release(registration, _SECONDS_AFTER_ERRORS)
+            raise
         return registration
+
+    def _release(self, registration: Registration, most: float = math.inf) -> None:
+        request = messages.ReleaseContextRequest(context=self._id, client=registration.name)
+        self._optimizer._workers.call_each(
+            self._optimizer._group_on,
+            lambda stub, worker, timeout: stub.ReleaseContext(request, timeout=timeout),
+            most,
+        )
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise InvalidArgumentError("the context is closed; open another")
 
     def _request(self, sequence: int) -> messages.RequestId:
         """Returns an identity, whose number stays the same when the request is repeated."""
@@ -81,6 +113,13 @@ class Context:
     def _step(
         self, workers: Iterable[int], of_all: Sequence[str], staleness: messages.Staleness | None
     ) -> int:
+        self._require_open()
+        if self._next_push < self._added:
+            raise InvalidArgumentError(
+                f"the workers have lost gradients, and {self._added - self._next_push} of the "
+                f"context's {self._added} pushes are missing; push them again before the step"
+            )
+        self._open_again()
         if self._unanswered is None:
             self._unanswered = self._sequences.begin_step()
             self._is_of_all = bool(of_all)
@@ -100,6 +139,12 @@ class Context:
         )
         self._give_up()
         return sum(answer.stepped for answer in answers.values())
+
+    def _open_again(self) -> None:
+        """Opens the context on workers that have lost it."""
+        if self._is_lost:
+            self._open(self._registration)
+            self._is_lost = False
 
     def _give_up(self) -> None:
         """Doesn't repeat the step any more."""
@@ -123,13 +168,16 @@ class Context:
                 that of the rule's gradients: float32, unless the optimizer's `storage` has "grad".
 
         Raises:
-            InvalidArgumentError: the optimizer doesn't have a parameter, or workers don't take the
-                array's type.
+            InvalidArgumentError: the optimizer doesn't have a parameter, workers don't take the
+                array's type, the context is closed, or a push that has to be repeated had other
+                parameters.
+            TypeError: indices of rows aren't integers, or an array is masked.
             ContextLostError: a worker was started again, or this client's lease has ended.
             WorkersFailedError: a gradient has another type or shape, or the context was stepped,
                 for example. Push the gradients again: a worker that has them doesn't add them
                 again.
         """
+        self._require_open()
         by_worker: dict[int, list[str]] = {}
         arrays = {}
         for name, gradient in gradients.items():
@@ -137,15 +185,19 @@ class Context:
             by_worker.setdefault(worker, []).append(name)
             rows = None
             if isinstance(gradient, Rows):
-                rows = [int(index) for index in gradient.indices]
+                rows = index_array(gradient.indices, f"the gradient of `{name}`")
                 gradient = gradient.values
             arrays[name] = rows, array_of(name, gradient)
-        if self._is_lost:
-            self._open(self._registration)
-            self._is_lost = False
+        self._open_again()
         if self._next_push == len(self._pushes):
-            self._pushes.append(self._sequences.next())
-        request = self._request(self._pushes[self._next_push])
+            self._pushes.append(_Push(self._sequences.next(), frozenset(gradients)))
+        push = self._pushes[self._next_push]
+        if push.parameters != gradients.keys():
+            raise InvalidArgumentError(
+                f"push {self._next_push + 1} of the context is repeated, because some workers may "
+                "not have it, and it had other parameters; push the same gradients again"
+            )
+        request = self._request(push.number)
 
         def requests(worker: int) -> Iterator[messages.PushGradientsRequest]:
             yield messages.PushGradientsRequest(context=self._id, request=request)
@@ -165,6 +217,7 @@ class Context:
         )
         # Only now: after an error the next push is the same one, which some workers may have added.
         self._next_push += 1
+        self._added = max(self._added, self._next_push)
 
     def close(self) -> None:
         """Releases the gradients, which are freed when all clients have released them.
@@ -172,11 +225,12 @@ class Context:
         Raises:
             WorkersFailedError: some workers failed.
         """
+        self._close()
+
+    def _close(self, most: float = math.inf) -> None:
         self._give_up()
-        request = messages.ReleaseContextRequest(context=self._id, client=self._registration.name)
-        self._optimizer._call_all(
-            lambda stub, worker, timeout: stub.ReleaseContext(request, timeout=timeout)
-        )
+        self._is_closed = True
+        self._release(self._registration, most)
 
     def __enter__(self) -> "Context":
         return self
@@ -187,11 +241,10 @@ class Context:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        try:
-            self.close()
-        except WorkersFailedError:
-            if error is None:
-                raise
+        # An error would hide that of the block, or make an answered step look like a failed one. A
+        # worker that isn't reached frees the gradients when the lease ends.
+        with contextlib.suppress(WorkersFailedError):
+            self._close(math.inf if error is None else _SECONDS_AFTER_ERRORS)
 
 
 class DistributedOptimizer:
@@ -237,6 +290,8 @@ class DistributedOptimizer:
                     f"{', '.join(definition.hypers)}"
                 )
             owners = {parameter: workers.worker_of(parameter) for parameter in group["params"]}
+            if len(owners) < len(group["params"]):
+                raise InvalidArgumentError(f"group {number} has a parameter twice")
             self._places |= owners
             for parameter, worker in owners.items():
                 request = requests.setdefault(
@@ -275,7 +330,14 @@ class DistributedOptimizer:
                 for key, value in answer.groups[place].hyperparameters.items():
                     if float(group[key]) != value:
                         group[key] = value
+        self._sending = threading.Lock()
+        # The values that all workers of a group have. Others are sent with the next step.
         self._sent = [self._hypers(group) for group in self.param_groups]
+        for worker, answer in answers.items():
+            for number, place in self._group_on[worker].items() if answer.groups else ():
+                for key, value in answer.groups[place].hyperparameters.items():
+                    if self._sent[number].get(key) != value:
+                        self._sent[number].pop(key, None)
 
     @staticmethod
     def _hypers(group: Mapping[str, Any]) -> dict[str, float]:
@@ -329,7 +391,10 @@ class DistributedOptimizer:
                 is set. With the code UNAVAILABLE, CANCELLED or DEADLINE_EXCEEDED, or the reason
                 `outcome-unknown`, those that failed may have stepped, too.
         """
-        self._send_hypers()
+        if scale_old and max_age is None:
+            raise InvalidArgumentError("`scale_old` needs a `max_age`")
+        with self._sending:
+            self._send_hypers()
         workers = list(self._group_on)
         staleness = None
         if max_age is not None:
@@ -392,6 +457,11 @@ class DistributedOptimizer:
         )
 
     def _send_hypers(self) -> None:
+        if len(self.param_groups) != len(self._sent):
+            raise InvalidArgumentError(
+                f"`param_groups` has {len(self.param_groups)} groups, but the optimizer was made "
+                f"with {len(self._sent)}; change hyperparameters, not the list"
+            )
         for number, group in enumerate(self.param_groups):
             hypers = self._hypers(group)
             # Others may have set the rest of the group.
@@ -414,5 +484,7 @@ class DistributedOptimizer:
                 )
                 return stub.SetHyperparameters(request, timeout=timeout)
 
+            for key in changed:  # after an error, some workers may have the new value
+                self._sent[number].pop(key, None)
             self._workers.call_each(some, call)
-            self._sent[number] = hypers
+            self._sent[number].update(changed)

@@ -1,6 +1,8 @@
 """A client's connections to its workers."""
 
 import concurrent.futures
+import math
+import os
 import random
 import threading
 import time
@@ -48,9 +50,13 @@ class Workers:
         credentials: grpc.ChannelCredentials | None,
         token: str | None,
     ) -> None:
+        if isinstance(addresses, str):
+            raise InvalidArgumentError(f"give a list of addresses, such as [{addresses!r}]")
         self.addresses = list(addresses)
         if not self.addresses:
             raise InvalidArgumentError("a client needs the address of a worker")
+        if len({*self.addresses}) < len(self.addresses):
+            raise InvalidArgumentError("an address of a worker is listed twice")
         self._timeout = timeout
         # A worker's limit protects the worker. Chunks of parameters are smaller.
         options = [("grpc.max_receive_message_length", -1)]
@@ -69,7 +75,9 @@ class Workers:
         self._places: dict[str, int] = {}
         self._versions: dict[str, int] = {}  # of the parameters that were read
         self._loads = [0] * len(self.addresses)
-        self._pool = concurrent.futures.ThreadPoolExecutor(len(self.addresses))
+        # Threads that share the client don't wait for each other.
+        self._pool = concurrent.futures.ThreadPoolExecutor(8 * len(self.addresses))
+        self._process = os.getpid()
 
     def close(self) -> None:
         self._pool.shutdown()
@@ -81,23 +89,36 @@ class Workers:
         return self._stubs[worker]
 
     def call_each(
-        self, workers: Iterable[int], call: Callable[[Any, int, float], Result]
+        self,
+        workers: Iterable[int],
+        call: Callable[[Any, int, float], Result],
+        most: float = math.inf,
     ) -> dict[int, Result]:
         """Calls `call(stub, worker, timeout)` for all workers at the same time.
 
-        Repeats calls that fail with UNAVAILABLE or CANCELLED, for at most the timeout. Returns the
-        results by worker.
+        Repeats calls that fail with UNAVAILABLE or CANCELLED, for at most the timeout, and `most`
+        seconds. Returns the results by worker.
 
         Raises:
             WorkersFailedError: some workers failed.
+            RuntimeError: this process is a fork of the client's.
         """
+        if os.getpid() != self._process:
+            raise RuntimeError("the client belongs to another process; create one in this process")
+        end = time.monotonic() + min(self._timeout, most)
+        some = list(workers)  # the first in this thread
         futures = {
-            worker: self._pool.submit(self._call_repeatedly, worker, call) for worker in workers
+            worker: self._pool.submit(self._call_repeatedly, worker, call, end)
+            for worker in some[1:]
         }
         results, failures = {}, []
-        for worker, future in futures.items():
+        for worker in some:
             try:
-                results[worker] = future.result()
+                results[worker] = (
+                    futures[worker].result()
+                    if worker in futures
+                    else self._call_repeatedly(worker, call, end)
+                )
             except grpc.RpcError as error:
                 reason = dict(error.trailing_metadata() or ()).get("updraft-reason", "")
                 failures.append(
@@ -109,9 +130,11 @@ class Workers:
             raise WorkersFailedError(failures)
         return results
 
-    def _call_repeatedly(self, worker: int, call: Callable[[Any, int, float], Result]) -> Result:
+    def _call_repeatedly(
+        self, worker: int, call: Callable[[Any, int, float], Result], end: float
+    ) -> Result:
         # Waits longer each time, and not always equally long, so that clients don't return at once.
-        end, longest = time.monotonic() + self._timeout, 0.05
+        longest = 0.05
         while True:
             try:
                 return call(self._stubs[worker], worker, max(end - time.monotonic(), 0.001))
@@ -128,11 +151,18 @@ class Workers:
             range(len(self.addresses)),
             lambda stub, worker, timeout: stub.ListParameters(request, timeout=timeout),
         )
+        names = {
+            worker: {each.tensor.name for each in listed.parameters}
+            for worker, listed in lists.items()
+        }
         with self._lock:
             for worker, listed in lists.items():
                 self._loads[worker] = sum(_bytes_of(each.tensor) for each in listed.parameters)
-                for each in listed.parameters:
-                    self._places.setdefault(each.tensor.name, worker)
+                for name in names[worker]:
+                    # A worker that was started again may have lost it, and another one got it.
+                    if name not in names[self._places.get(name, worker)]:
+                        self._places[name] = worker
+                    self._places.setdefault(name, worker)
 
     def worker_of(self, parameter: str) -> int:
         """Returns the worker that has a parameter. Asks all workers if it isn't known.

@@ -1,0 +1,158 @@
+"""Contexts and their pushes after errors, and hyperparameters whose sending failed."""
+
+import numpy as np
+import pytest
+
+import updraft
+from updraft.distributed.grpc import Client, ContextLostError, WorkersFailedError
+
+from .conftest import running
+
+ZEROS = np.zeros(2, np.float32)
+
+
+def gradient(value):
+    return np.full(2, value, np.float32)
+
+
+def with_w(client):
+    """Puts a parameter `w`, and returns an optimizer whose step subtracts the gradient."""
+    client.put({"w": ZEROS})
+    return client.optimizer("o", "SGD", [{"params": ["w"], "lr": 1.0}])
+
+
+@pytest.fixture
+def restarted(tmp_path):
+    """A client of a worker, and a function that kills the worker and starts it again."""
+    options = [f"--store={tmp_path / 'store'}", "--durability=step"]
+    worker = running(*options)
+    address, _ = worker.__enter__()
+
+    def restart():
+        nonlocal worker
+        worker.__exit__(None, None, None)
+        worker = running(*options, address=address)
+        worker.__enter__()
+
+    with Client([address]) as client:
+        yield client, restart
+    worker.__exit__(None, None, None)
+
+
+def test_a_step_needs_all_pushes_again(restarted):
+    client, restart = restarted
+    optimizer = with_w(client)
+    with optimizer.context() as context:
+        context.push({"w": gradient(1)})
+        context.push({"w": gradient(10)})
+        restart()
+        with pytest.raises(ContextLostError):
+            optimizer.step(context)
+        context.push({"w": gradient(1)})
+        with pytest.raises(updraft.InvalidArgumentError, match="1 of the context's 2 pushes"):
+            optimizer.step(context)
+        context.push({"w": gradient(10)})
+        assert optimizer.step(context) == 1
+    assert list(client.get(["w"])["w"]) == [-11, -11]
+
+
+def test_a_client_without_pushes_opens_a_lost_context_again(restarted):
+    leading, restart = restarted
+    optimizer = with_w(leading)
+    with optimizer.context(5) as context, Client(leading._workers.addresses) as client:
+        others = client.optimizer("o", "SGD", [{"params": ["w"], "lr": 1.0}])
+        with others.context(5) as its:
+            its.push({"w": gradient(1)})
+            restart()
+            with pytest.raises(ContextLostError):
+                optimizer.step(context)
+            with pytest.raises(ContextLostError):
+                its.push({"w": gradient(1)})
+            its.push({"w": gradient(1)})
+            assert optimizer.step(context) == 1
+    assert list(leading.get(["w"])["w"]) == [-1, -1]
+
+
+def test_a_repeated_push_has_the_same_parameters(addresses):
+    names = [f"p{i}" for i in range(4)]
+    with Client(addresses) as client:
+        client.put(dict.fromkeys(names, ZEROS))
+        optimizer = client.optimizer("o", "SGD", [{"params": names, "lr": 1.0}])
+        with optimizer.context() as context:
+            with pytest.raises(WorkersFailedError):
+                context.push({"p0": gradient(1), "p1": np.ones(3, np.float32)})
+            with pytest.raises(updraft.InvalidArgumentError, match="push 1 of the context"):
+                context.push({"p0": gradient(10)})
+            context.push({"p0": gradient(1), "p1": gradient(1)})
+            optimizer.step(context)
+        assert [client.get([name])[name][0] for name in names] == [-1, -1, 0, 0]
+
+
+def test_a_closed_context(addresses):
+    with Client(addresses) as client:
+        optimizer = with_w(client)
+        with optimizer.context() as context:
+            context.push({"w": gradient(1)})
+        for use in (lambda: context.push({"w": gradient(1)}), lambda: optimizer.step(context)):
+            with pytest.raises(updraft.InvalidArgumentError, match="the context is closed"):
+                use()
+
+
+def test_leaving_the_block_without_the_worker():
+    """An answered step must not look like a failed one."""
+    with running() as (address, process), Client([address], timeout=1) as client:
+        optimizer = with_w(client)
+        with optimizer.context() as context:
+            context.push({"w": gradient(1)})
+            assert optimizer.step(context) == 1
+            process.kill()
+
+
+def test_a_hyperparameter_is_set_back_after_an_error(addresses, monkeypatch):
+    with Client(addresses) as client:
+        optimizer = with_w(client)
+        workers, failures = client._workers, ["the answer is lost"]
+        call_each = workers.call_each
+
+        def losing_one(some, call, *rest):
+            results = call_each(some, call, *rest)
+            if "SetHyperparameters" in call.__code__.co_names and failures:
+                raise RuntimeError(failures.pop())
+            return results
+
+        monkeypatch.setattr(workers, "call_each", losing_one)
+        with optimizer.context() as context:
+            context.push({"w": gradient(1)})
+            optimizer.param_groups[0]["lr"] = 100.0
+            with pytest.raises(RuntimeError, match="the answer is lost"):
+                optimizer.step(context)
+            optimizer.param_groups[0]["lr"] = 1.0
+            optimizer.step(context)
+        assert list(client.get(["w"])["w"]) == [-1, -1]
+
+
+def test_groups_are_neither_added_nor_removed(addresses):
+    with Client(addresses) as client:
+        optimizer = with_w(client)
+        optimizer.param_groups.append({"params": [], "lr": 1.0})
+        with (
+            optimizer.context() as context,
+            pytest.raises(
+                updraft.InvalidArgumentError,
+                match="has 2 groups, but the optimizer was made with 1",
+            ),
+        ):
+            optimizer.step(context)
+
+
+def test_a_parameter_that_another_worker_got_meanwhile():
+    """Workers without stores lose their parameters when they are started again."""
+    with running() as (one, process), running() as (other, _), Client([one, other]) as client:
+        client.put({"w": ZEROS})
+        process.kill()
+        process.wait()
+        with running(address=one), Client([other]) as later:
+            later.put({"w": gradient(1)})
+            client.put({"w": gradient(3)})
+            assert list(later.get(["w"])["w"]) == [3, 3]
+            assert list(client.get(["w"])["w"]) == [3, 3]
