@@ -5,6 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 
+from updraft import InvalidArgumentError
 from updraft.distributed.grpc import Client, WorkersFailedError
 
 from .conftest import running
@@ -77,6 +78,25 @@ def test_states_that_do_not_fit(addresses):
             optimizer.load_states(wrong)
         after = optimizer.states()
         np.testing.assert_array_equal(after["p0"]["exp_avg"], before["p0"]["exp_avg"])
+
+
+def test_states_keep_their_codes(addresses):
+    """Codes of one format mean other numbers in another."""
+    with Client(addresses) as client:
+        client.put(values())
+        groups = [{"params": NAMES, "lr": 0.1}]
+        companded, linear = (
+            client.optimizer(name, "AdamW", groups, storage={"state": name})
+            for name in ("q8_companded", "q8_linear")
+        )
+        train(companded, 1)
+        states = companded.states()
+        assert str(states["p0"]["exp_avg.storage"]) == "q8_companded"
+        with pytest.raises(WorkersFailedError, match="is stored as `q8_companded`"):
+            linear.load_states(states)
+        states["p0"]["exp_avg.storage"] = np.array("q8_linear")
+        with pytest.raises(InvalidArgumentError, match=r"`exp_avg\.storage` q8_linear"):
+            companded.load_states(states)
 
 
 def test_snapshots_need_a_store(addresses, tmp_path):

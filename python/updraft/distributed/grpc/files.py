@@ -22,18 +22,17 @@ _TYPES = {
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 
 
-def arrays_of_file(content: bytes) -> "dict[str, np.ndarray[Any, Any]]":
-    """Returns copies of the arrays of a file that a worker has sent, by name."""
+def arrays_of_file(content: bytes) -> "tuple[dict[str, np.ndarray[Any, Any]], dict[str, str]]":
+    """Returns copies of the arrays of a file that a worker has sent, by name, and its metadata."""
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + length])
+    metadata = header.pop("__metadata__", {})
     result = {}
     for name, entry in header.items():
-        if name == "__metadata__":
-            continue
         begin, end = (8 + length + offset for offset in entry["data_offsets"])
         array = np.frombuffer(content[begin:end], dtype_of(_TYPES[entry["dtype"]]))
         result[name] = array.reshape(entry["shape"]).copy()
-    return result
+    return result, metadata
 
 
 def file_of_arrays(

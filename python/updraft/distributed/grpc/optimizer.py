@@ -27,6 +27,9 @@ from .workers import Workers
 
 _ROWS_PER_MESSAGE = 1 << 17
 
+#: In the metadata of files of states, the name of a state's codes is under this and its name.
+_STORAGE = "updraft.storage."
+
 #: How long releasing a context may take after an error, which has often taken the whole timeout.
 _SECONDS_AFTER_ERRORS = 5.0
 
@@ -412,8 +415,9 @@ class DistributedOptimizer:
         """Returns copies of the states and the step count of each parameter that has stepped.
 
         The result has a dictionary for each parameter: its states by their names, and `step`. The
-        values of one worker are of one moment. A state in blocks consists of codes (uint8), and of
-        scales (float32) under the name `STATE.scale`.
+        values of one worker are of one moment. A state in blocks consists of codes (uint8), of
+        scales (float32) under the name `STATE.scale`, and of the name of the codes (text) under
+        `STATE.storage`.
 
         Raises:
             WorkersFailedError: some workers failed.
@@ -426,9 +430,13 @@ class DistributedOptimizer:
         )
         result: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
         for file in files.values():
-            for name, array in arrays_of_file(file).items():
+            arrays, metadata = arrays_of_file(file)
+            for name, array in arrays.items():
                 parameter, _, state = name.removeprefix("state/").rpartition("/")
-                result.setdefault(parameter, {})[state] = array
+                some = result.setdefault(parameter, {})
+                some[state] = array
+                if codes := metadata.get(_STORAGE + state):
+                    some[f"{state}.storage"] = np.array(codes)
         return result
 
     def load_states(self, states: "Mapping[str, Mapping[str, np.ndarray[Any, Any]]]") -> None:
@@ -438,18 +446,28 @@ class DistributedOptimizer:
         Hyperparameters stay.
 
         Raises:
-            InvalidArgumentError: the optimizer doesn't have a parameter.
-            WorkersFailedError: a state has another type or shape, for example. The other workers
-                have replaced theirs.
+            InvalidArgumentError: the optimizer doesn't have a parameter, or a state has different
+                codes for different parameters.
+            WorkersFailedError: a state has another type, shape or other codes, for example. The
+                other workers have replaced theirs.
         """
         by_worker: dict[int, dict[str, Any]] = {worker: {} for worker in self._group_on}
+        metadata = {"updraft.states": "all"}
         for parameter, some in states.items():
             for state, array in some.items():
+                if state.endswith(".storage"):
+                    codes, key = str(array), _STORAGE + state.removesuffix(".storage")
+                    if metadata.setdefault(key, codes) != codes:
+                        raise InvalidArgumentError(
+                            f"some parameters have `{state}` {metadata[key]}, and `{parameter}` "
+                            f"has {codes}; all parameters of an optimizer have the same"
+                        )
+                    continue
                 by_worker[self._worker_of(parameter)][f"state/{parameter}/{state}"] = array
 
         def requests(worker: int) -> Iterator[messages.PutStatesRequest]:
             yield messages.PutStatesRequest(optimizer=self.name)
-            for chunk in file_of_arrays(by_worker[worker], {"updraft.states": "all"}):
+            for chunk in file_of_arrays(by_worker[worker], metadata):
                 yield messages.PutStatesRequest(chunk=messages.StatesChunk(data=chunk))
 
         self._call_all(
