@@ -54,12 +54,12 @@ class Context:
         self._versions = optimizer._workers.versions(optimizer._places)
         self._id = messages.Context(optimizer=optimizer.name, number=number)
         try:
-            self._registration = self._open()
+            self._registration = self._open_first()
         except WorkersFailedError as error:
             if all(failure.reason != "client-unknown" for failure in error.failures):
                 raise
             optimizer._lease.renew()
-            self._registration = self._open()
+            self._registration = self._open_first()
         self._is_closed = False
         self._pushes: list[_Push] = []
         self._next_push = 0  # less than their number if gradients are pushed again
@@ -68,20 +68,22 @@ class Context:
         self._unanswered: int | None = None  # the number of the step, if it has failed
         self._is_of_all = False  # whether that is all or none
 
-    def _open(self, registration: Registration | None = None) -> Registration:
-        """Opens the context. Returns what has the client's name."""
-        if registration is None:
-            registration = self._optimizer._lease.hold(self._optimizer._group_on)
-        request = messages.OpenContextRequest(context=self._id, client=registration.name)
+    def _open_first(self) -> Registration:
+        """Opens the context on all workers or none. Returns what has the client's name."""
+        registration = self._optimizer._lease.hold(self._optimizer._group_on)
         try:
-            self._optimizer._call_all(
-                lambda stub, worker, timeout: stub.OpenContext(request, timeout=timeout)
-            )
+            self._open(registration)
         except WorkersFailedError:
             with contextlib.suppress(WorkersFailedError):
                 self._release(registration, _SECONDS_AFTER_ERRORS)
             raise
         return registration
+
+    def _open(self, registration: Registration) -> None:
+        request = messages.OpenContextRequest(context=self._id, client=registration.name)
+        self._optimizer._call_all(
+            lambda stub, worker, timeout: stub.OpenContext(request, timeout=timeout)
+        )
 
     def _release(self, registration: Registration, most: float = math.inf) -> None:
         request = messages.ReleaseContextRequest(context=self._id, client=registration.name)
