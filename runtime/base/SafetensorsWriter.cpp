@@ -179,7 +179,11 @@ Status SafetensorsWriter::write(std::string &bytes) const {
   std::string text;
   if (Status status = header(order, text); !status.ok())
     return status;
+  uint64_t total = sizeof(uint64_t) + text.size();
+  for (const Tensor *tensor : order)
+    total += tensor->bytes;
   bytes.clear();
+  bytes.reserve(total); // growing would take twice the memory
   BytesSink sink(bytes);
   return write(order, text, sink);
 }

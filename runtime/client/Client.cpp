@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <fmt/format.h>
 #include <optional>
@@ -229,6 +230,9 @@ Optimizer Client::createOptimizer(const std::string &name, const RuleText &rule,
   auto state = std::make_shared<Optimizer::State>();
   state->connection = connection;
   state->name = name;
+  if (std::all_of(groups.begin(), groups.end(),
+                  [](const ParameterGroup &group) { return group.parameters.empty(); }))
+    throw std::invalid_argument(fmt::format("the optimizer `{}` has no parameters", name));
   std::map<size_t, proto::CreateOptimizerRequest> requests;
   uint64_t number = 0; // over all workers
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -371,6 +375,21 @@ struct Context::State {
     result.set_number(number);
     return result;
   }
+  /// For `most` at the longest. Workers that aren't reached free the gradients when the lease ends.
+  void release(std::chrono::milliseconds most = std::chrono::milliseconds::max()) const {
+    workers().failuresOfEach(
+        optimizer->some,
+        [&](size_t) {
+          return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+            proto::ReleaseContextRequest request;
+            proto::ReleaseContextResponse response;
+            *request.mutable_context() = id();
+            request.set_client(*client);
+            return stub.ReleaseContext(&context, request, &response);
+          };
+        },
+        most);
+  }
   std::vector<WorkerFailure> open(const std::vector<size_t> &some) const {
     return workers().failuresOfEach(some, [&](size_t) {
       return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
@@ -416,7 +435,11 @@ Context Optimizer::openContext(uint64_t number) {
       opened->versions.emplace(parameter, *version);
   const auto open = [&] {
     opened->client = state->connection->lease.hold(state->some);
-    return opened->open(state->some);
+    std::vector<WorkerFailure> failures = opened->open(state->some);
+    if (!failures
+             .empty()) // otherwise the others would keep it open for as long as the client lives
+      opened->release(std::chrono::seconds(5));
+    return failures;
   };
   std::vector<WorkerFailure> found = open();
   if (std::any_of(found.begin(), found.end(), [](const WorkerFailure &failure) {
@@ -433,16 +456,7 @@ Context Optimizer::openContext(uint64_t number) {
 Context::~Context() {
   if (!state)
     return;
-  // If a worker has gone, the gradients have gone with it.
-  state->workers().failuresOfEach(state->optimizer->some, [&](size_t) {
-    return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
-      proto::ReleaseContextRequest request;
-      proto::ReleaseContextResponse response;
-      *request.mutable_context() = state->id();
-      request.set_client(*state->client);
-      return stub.ReleaseContext(&context, request, &response);
-    };
-  });
+  state->release();
 }
 
 /// Opens the context on workers that have lost it.

@@ -20,7 +20,11 @@ Lease::~Lease() {
     isStopped = true;
   }
   changed.notify_all();
-  if (thread.joinable())
+  if (!thread.joinable())
+    return;
+  if (workers.isForked()) // this process doesn't have the thread
+    thread.detach();
+  else
     thread.join();
 }
 

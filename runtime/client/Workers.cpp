@@ -13,6 +13,7 @@
 #include <set>
 #include <system_error>
 #include <thread>
+#include <unistd.h>
 
 using namespace updraft::dist;
 
@@ -37,9 +38,15 @@ static std::shared_ptr<grpc::ChannelCredentials> credentialsOf(const ClientOptio
 WorkersFailed::WorkersFailed(std::vector<WorkerFailure> failures)
     : std::runtime_error(textOf(failures)), list(std::move(failures)) {}
 
-Workers::Workers(ClientOptions given) : options(std::move(given)), loads(options.workers.size()) {
+Workers::Workers(ClientOptions given)
+    : options(std::move(given)), process(::getpid()), loads(options.workers.size()) {
   if (options.workers.empty())
     throw std::invalid_argument("a client needs the address of a worker");
+  const std::set<std::string> different(options.workers.begin(), options.workers.end());
+  if (different.contains(""))
+    throw std::invalid_argument("an address of a worker is empty");
+  if (different.size() < options.workers.size())
+    throw std::invalid_argument("an address of a worker is listed twice");
   for (const std::string &address : options.workers) {
     grpc::ChannelArguments arguments;
     // A worker's limit protects the worker. Chunks of parameters are smaller.
@@ -50,9 +57,9 @@ Workers::Workers(ClientOptions given) : options(std::move(given)), loads(options
 }
 
 /// Waits longer each time, and not always equally long, so that clients don't all return at once.
-std::pair<grpc::Status, std::string> Workers::callRepeatedly(size_t worker, const Call &call) {
-  // The system's clock may be set meanwhile.
-  const auto end = std::chrono::steady_clock::now() + options.timeout;
+std::pair<grpc::Status, std::string>
+Workers::callRepeatedly(size_t worker, const Call &call,
+                        std::chrono::steady_clock::time_point end) {
   std::chrono::milliseconds longest(50);
   for (;;) {
     grpc::ClientContext context;
@@ -85,13 +92,25 @@ void Workers::callEach(const std::vector<size_t> &some,
     throw WorkersFailed(std::move(failures));
 }
 
-std::vector<WorkerFailure>
-Workers::failuresOfEach(const std::vector<size_t> &some,
-                        const std::function<Call(size_t worker)> &callOf) {
+bool Workers::isForked() const { return ::getpid() != process; }
+
+std::vector<WorkerFailure> Workers::failuresOfEach(const std::vector<size_t> &some,
+                                                   const std::function<Call(size_t worker)> &callOf,
+                                                   std::chrono::milliseconds most) {
+  if (isForked()) {
+    std::vector<WorkerFailure> failures;
+    for (const size_t worker : some)
+      failures.push_back({address(worker), grpc::StatusCode::FAILED_PRECONDITION,
+                          "the client belongs to another process; create one in this process", ""});
+    return failures;
+  }
+  // A longer time could not be added to the clock's. The system's clock may be set meanwhile.
+  constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
+  const auto end = std::chrono::steady_clock::now() + std::min({options.timeout, most, longest});
   std::vector<std::pair<grpc::Status, std::string>> results(some.size());
   const auto run = [&](size_t i) {
     try {
-      results[i] = callRepeatedly(some[i], callOf(some[i]));
+      results[i] = callRepeatedly(some[i], callOf(some[i]), end);
     } catch (const std::exception &error) {
       results[i].first = {grpc::StatusCode::INTERNAL, error.what()};
     }

@@ -10,6 +10,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <utility>
 #include <vector>
 
@@ -26,7 +28,7 @@ namespace updraft::dist {
 /// Thread-safe.
 class Workers {
 public:
-  /// Throws std::invalid_argument without workers.
+  /// Throws std::invalid_argument without workers, or if an address is empty or listed twice.
   explicit Workers(ClientOptions options);
 
   size_t size() const { return stubs.size(); }
@@ -58,16 +60,22 @@ public:
   /// Calls each of the workers at the same time, and repeats calls that don't reach one. Throws
   /// WorkersFailed.
   void callEach(const std::vector<size_t> &some, const std::function<Call(size_t worker)> &callOf);
-  /// The same, but returns the failures.
-  std::vector<WorkerFailure> failuresOfEach(const std::vector<size_t> &some,
-                                            const std::function<Call(size_t worker)> &callOf);
+  /// The same, but returns the failures. The calls and their repetitions take at most the timeout,
+  /// and at most `most`. In a fork of the client's process, all of them fail.
+  std::vector<WorkerFailure>
+  failuresOfEach(const std::vector<size_t> &some, const std::function<Call(size_t worker)> &callOf,
+                 std::chrono::milliseconds most = std::chrono::milliseconds::max());
+  /// Whether this process is a fork of the client's. Its requests would have the same numbers.
+  bool isForked() const;
 
 private:
   /// Returns the status and `updraft-reason`.
-  std::pair<grpc::Status, std::string> callRepeatedly(size_t worker, const Call &call);
+  std::pair<grpc::Status, std::string> callRepeatedly(size_t worker, const Call &call,
+                                                      std::chrono::steady_clock::time_point end);
   void learnPlaces();
 
   const ClientOptions options;
+  const pid_t process;
   const std::shared_ptr<MessageMemory> messageMemory = std::make_shared<MessageMemory>();
   std::vector<std::shared_ptr<grpc::Channel>> channels;
   std::vector<std::unique_ptr<proto::Worker::Stub>> stubs;

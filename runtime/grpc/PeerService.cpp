@@ -130,6 +130,8 @@ void PeerChannels::call(const std::function<grpc::Status(grpc::ClientContext &)>
     reason = Reason::InvalidArgument;
   else if (status.error_code() == grpc::StatusCode::NOT_FOUND)
     reason = Reason::NotFound;
+  else if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED)
+    reason = Reason::ResourceExhausted;
   throw Refusal(reason, status.error_message());
 }
 

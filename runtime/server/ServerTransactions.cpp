@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <set>
 #include <utility>
@@ -103,8 +104,9 @@ std::shared_ptr<Server::Prepared> Server::takePrepared(const RequestKey &request
 void Server::commit(Prepared &entry, const Decision &decision) {
   const RequestKey &request = decision.request;
   uint64_t record = 0;
+  // Until the handler has ended: a snapshot before that would have the decision.
+  std::optional<ChangeGate::Change> change(std::in_place, recorder.gate);
   try {
-    const ChangeGate::Change change(recorder.gate);
     if (!decision.unacknowledged.empty()) { // first, because nothing may fail after the record
       const std::lock_guard guard(transactions);
       decisions.insert_or_assign(request, decision);
@@ -122,6 +124,7 @@ void Server::commit(Prepared &entry, const Decision &decision) {
     entry.isBusy = false; // still prepared
     throw;
   }
+  change.reset();
   if (entry.context)
     entry.context->close();
   steps += entry.step ? 1 : 0;

@@ -12,7 +12,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace updraft;
@@ -337,6 +339,61 @@ TEST_F(ClientTest, GivesUpWhenTheTimeIsOver) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_THAT(messageOf([&] { get(client, "a", 1); }), HasSubstr("worker `" + address + "`: "));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+TEST_F(ClientTest, AddressesAreDifferent) {
+  const auto client = [&](std::vector<std::string> workers) {
+    return messageOf([&] { Client({std::move(workers)}); });
+  };
+  EXPECT_EQ(client({}), "a client needs the address of a worker");
+  EXPECT_EQ(client({one.address(), ""}), "an address of a worker is empty");
+  EXPECT_EQ(client({one.address(), one.address()}), "an address of a worker is listed twice");
+}
+
+TEST_F(ClientTest, AnOptimizerHasParameters) {
+  Client client = makeClient();
+  for (const std::vector<dist::ParameterGroup> &groups :
+       {std::vector<dist::ParameterGroup>{}, {{{}, {}}}})
+    EXPECT_EQ(messageOf([&] { client.createOptimizer("o", {textOfRule("sgd")}, groups); }),
+              "the optimizer `o` has no parameters");
+}
+
+TEST_F(ClientTest, TheLongestTimeout) {
+  Client client({{one.address()}, "", std::chrono::milliseconds::max()});
+  put(client, {{"a", {1}}});
+  EXPECT_EQ(get(client, "a", 1), (Values{1}));
+}
+
+TEST_F(ClientTest, AContextThatOneWorkerDoesNotOpenIsReleasedOnTheOther) {
+  Client client = makeClient("", 300);
+  put(client, {{"a", {1}}, {"b", {2}}});
+  dist::Optimizer optimizer =
+      client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}});
+  {
+    const dist::Context registers = optimizer.openContext();
+  }
+  other.listening->shutDown(std::chrono::system_clock::now());
+  EXPECT_THROW(optimizer.openContext(5), dist::WorkersFailed);
+  EXPECT_EQ(one.server.statistics().contexts, 0u);
+}
+
+/// It would send its requests under the same name.
+TEST_F(ClientTest, AForkDoesNotUseTheClient) {
+  Client client({{"127.0.0.1:1"}});
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Values values(1);
+    try {
+      client.get({{"a", TensorView(values)}});
+    } catch (const dist::WorkersFailed &error) {
+      const std::string text = error.what();
+      ::_exit(text.find("belongs to another process") == std::string::npos ? 1 : 0);
+    }
+    ::_exit(2);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 namespace {

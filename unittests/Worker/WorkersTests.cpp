@@ -9,6 +9,7 @@
 #include <chrono>
 #include <ctime>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace updraft::dist;
@@ -21,7 +22,10 @@ thread_local int hoursOfJump = 0; // of this thread's system clock
 
 /// Nothing listens at the address.
 Workers unreachable(size_t count, std::chrono::milliseconds timeout) {
-  return Workers({std::vector<std::string>(count, "127.0.0.1:1"), "", timeout});
+  std::vector<std::string> addresses;
+  for (size_t i = 0; i < count; ++i)
+    addresses.push_back("127.0.0.1:" + std::to_string(i + 1));
+  return Workers({std::move(addresses), "", timeout});
 }
 
 grpc::Status unavailable() { return {grpc::StatusCode::UNAVAILABLE, ""}; }

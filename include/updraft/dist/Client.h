@@ -178,7 +178,9 @@ private:
 /// lease ends (`updraft-worker --lease`).
 class Client {
 public:
-  /// Throws std::invalid_argument without workers. Doesn't connect yet.
+  /// Throws std::invalid_argument without workers, or if an address is empty or listed twice.
+  /// Doesn't connect yet. Only the process that made a client can use it: in a fork, all requests
+  /// fail.
   explicit Client(const ClientOptions &options);
 
   /// Writes parameters, by name. New ones are distributed so that workers have similar numbers of
