@@ -436,8 +436,8 @@ Context Optimizer::openContext(uint64_t number) {
   const auto open = [&] {
     opened->client = state->connection->lease.hold(state->some);
     std::vector<WorkerFailure> failures = opened->open(state->some);
-    if (!failures
-             .empty()) // otherwise the others would keep it open for as long as the client lives
+    // Otherwise the other workers would keep it open for as long as the client lives.
+    if (!failures.empty())
       opened->release(std::chrono::seconds(5));
     return failures;
   };
