@@ -475,8 +475,8 @@ TEST_F(RestartTest, AStepNeedsAllPushesAgain) {
 TEST_F(RestartTest, AClientWithoutPushesOpensItsContextAgain) {
   dist::Context context = optimizer->openContext(5);
   other.start();
-  EXPECT_THROW(context.step(),
-               dist::ContextLost); // the first worker has stepped, without gradients
+  // The first worker steps, without gradients.
+  EXPECT_THROW(context.step(), dist::ContextLost);
   dist::Context theirs = optimizer->openContext(5);
   Values gradient = {1, 1};
   theirs.push({{"a", TensorView(gradient)}});

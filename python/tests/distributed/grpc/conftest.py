@@ -35,3 +35,30 @@ def addresses():
     """The addresses of two workers."""
     with running() as (one, _), running() as (other, _):
         yield [one, other]
+
+
+class Killed:
+    """A worker that is killed and started again at the same address, with the same store."""
+
+    def __init__(self, store):
+        self.store = store
+        self.options = [f"--store={store}", "--journal=1", "--snapshot-interval=1"]
+        self.running = running(*self.options)
+        self.address, self.process = self.running.__enter__()
+
+    def kill(self):
+        self.close()
+        self.running = running(*self.options, address=self.address)
+        _, self.process = self.running.__enter__()
+
+    def close(self):
+        if self.running:
+            self.running.__exit__(None, None, None)
+        self.running = None
+
+
+@pytest.fixture
+def killed(tmp_path):
+    worker = Killed(tmp_path / "store")
+    yield worker
+    worker.close()

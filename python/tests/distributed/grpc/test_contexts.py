@@ -21,56 +21,37 @@ def with_w(client):
     return client.optimizer("o", "SGD", [{"params": ["w"], "lr": 1.0}])
 
 
-@pytest.fixture
-def restarted(tmp_path):
-    """A client of a worker, and a function that kills the worker and starts it again."""
-    options = [f"--store={tmp_path / 'store'}", "--durability=step"]
-    worker = running(*options)
-    address, _ = worker.__enter__()
-
-    def restart():
-        nonlocal worker
-        worker.__exit__(None, None, None)
-        worker = running(*options, address=address)
-        worker.__enter__()
-
-    with Client([address]) as client:
-        yield client, restart
-    worker.__exit__(None, None, None)
-
-
-def test_a_step_needs_all_pushes_again(restarted):
-    client, restart = restarted
-    optimizer = with_w(client)
-    with optimizer.context() as context:
-        context.push({"w": gradient(1)})
-        context.push({"w": gradient(10)})
-        restart()
-        with pytest.raises(ContextLostError):
-            optimizer.step(context)
-        context.push({"w": gradient(1)})
-        with pytest.raises(updraft.InvalidArgumentError, match="1 of the context's 2 pushes"):
-            optimizer.step(context)
-        context.push({"w": gradient(10)})
-        assert optimizer.step(context) == 1
-    assert list(client.get(["w"])["w"]) == [-11, -11]
+def test_a_step_needs_all_pushes_again(killed):
+    with Client([killed.address]) as client:
+        optimizer = with_w(client)
+        with optimizer.context() as context:
+            context.push({"w": gradient(1)})
+            context.push({"w": gradient(10)})
+            killed.kill()
+            with pytest.raises(ContextLostError):
+                optimizer.step(context)
+            context.push({"w": gradient(1)})
+            with pytest.raises(updraft.InvalidArgumentError, match="1 of the context's 2 pushes"):
+                optimizer.step(context)
+            context.push({"w": gradient(10)})
+            assert optimizer.step(context) == 1
+        assert list(client.get(["w"])["w"]) == [-11, -11]
 
 
-def test_a_client_without_pushes_opens_a_lost_context_again(restarted):
-    leading, restart = restarted
-    optimizer = with_w(leading)
-    with optimizer.context(5) as context, Client(leading._workers.addresses) as client:
+def test_a_client_without_pushes_opens_a_lost_context_again(killed):
+    with Client([killed.address]) as leading, Client([killed.address]) as client:
+        optimizer = with_w(leading)
         others = client.optimizer("o", "SGD", [{"params": ["w"], "lr": 1.0}])
-        with others.context(5) as its:
+        with optimizer.context(5) as context, others.context(5) as its:
             its.push({"w": gradient(1)})
-            restart()
+            killed.kill()
             with pytest.raises(ContextLostError):
                 optimizer.step(context)
             with pytest.raises(ContextLostError):
                 its.push({"w": gradient(1)})
             its.push({"w": gradient(1)})
             assert optimizer.step(context) == 1
-    assert list(leading.get(["w"])["w"]) == [-1, -1]
+        assert list(leading.get(["w"])["w"]) == [-1, -1]
 
 
 def test_a_repeated_push_has_the_same_parameters(addresses):

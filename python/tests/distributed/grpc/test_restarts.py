@@ -8,7 +8,6 @@ import threading
 import time
 
 import numpy as np
-import pytest
 
 import updraft
 from updraft.distributed.grpc import Client, ContextLostError, WorkersFailedError
@@ -38,33 +37,6 @@ with Client([address]) as client:
             optimizer.step(context)
         print("stepped", flush=True)
 """
-
-
-class Killed:
-    """A worker that is killed and started again at the same address, with the same store."""
-
-    def __init__(self, store):
-        self.store = store
-        self.options = [f"--store={store}", "--journal=1", "--snapshot-interval=1"]
-        self.running = running(*self.options)
-        self.address, self.process = self.running.__enter__()
-
-    def kill(self):
-        self.close()
-        self.running = running(*self.options, address=self.address)
-        _, self.process = self.running.__enter__()
-
-    def close(self):
-        if self.running:
-            self.running.__exit__(None, None, None)
-        self.running = None
-
-
-@pytest.fixture
-def killed(tmp_path):
-    worker = Killed(tmp_path / "store")
-    yield worker
-    worker.close()
 
 
 def stepped(optimizer, gradient, parameter="w"):

@@ -87,10 +87,8 @@ class Context:
 
     def _release(self, registration: Registration, most: float = math.inf) -> None:
         request = messages.ReleaseContextRequest(context=self._id, client=registration.name)
-        self._optimizer._workers.call_each(
-            self._optimizer._group_on,
-            lambda stub, worker, timeout: stub.ReleaseContext(request, timeout=timeout),
-            most,
+        self._optimizer._call_all(
+            lambda stub, worker, timeout: stub.ReleaseContext(request, timeout=timeout), most
         )
 
     def _require_open(self) -> None:
@@ -348,8 +346,8 @@ class DistributedOptimizer:
     def _hypers(group: Mapping[str, Any]) -> dict[str, float]:
         return {name: float(value) for name, value in group.items() if name != "params"}
 
-    def _call_all(self, call: Any) -> dict[int, Any]:
-        return self._workers.call_each(self._group_on, call)
+    def _call_all(self, call: Any, most: float = math.inf) -> dict[int, Any]:
+        return self._workers.call_each(self._group_on, call, most)
 
     def _worker_of(self, parameter: str) -> int:
         if parameter not in self._places:
