@@ -108,11 +108,15 @@ void Lease::send(std::deque<Renewal> &renewals, std::chrono::milliseconds patien
     queue.Next(&tag, &isGood);
 }
 
+/// For the answer to a renewal.
+static constexpr std::chrono::seconds longestWait{5};
+
 void Lease::renew() {
   std::deque<Renewal> renewals;
   std::unique_lock lock(mutex);
   list(renewals);
-  const std::chrono::milliseconds patience = interval;
+  // The next renewal is in time, although a worker hangs, and the destructor doesn't wait for long.
+  const auto patience = std::min<std::chrono::milliseconds>(interval / 2, longestWait);
   lock.unlock();
   send(renewals, patience);
   lock.lock();
@@ -128,8 +132,7 @@ void Lease::renew() {
   latest = std::make_shared<Registration>(Registration{fmt::format("{}.{}", base, ++names), {}});
 }
 
-bool Lease::waitForRenewal() {
-  const auto last = std::chrono::steady_clock::now();
+bool Lease::waitForRenewal(std::chrono::steady_clock::time_point last) {
   std::unique_lock lock(mutex);
   // `hold` may shorten the interval meanwhile.
   while (!isStopped && std::chrono::steady_clock::now() < last + interval)
@@ -138,6 +141,8 @@ bool Lease::waitForRenewal() {
 }
 
 void Lease::renewUntilStopped() {
-  while (waitForRenewal())
+  for (auto last = std::chrono::steady_clock::now(); waitForRenewal(last);) {
+    last = std::chrono::steady_clock::now(); // before the wait for answers
     renew();
+  }
 }

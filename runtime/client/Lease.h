@@ -52,8 +52,8 @@ private:
   /// Sends the renewals at the same time, so that a worker that hangs doesn't cost others their
   /// leases. Waits for the answers.
   void send(std::deque<Renewal> &renewals, std::chrono::milliseconds patience);
-  /// Returns false once this ends.
-  bool waitForRenewal();
+  /// Waits for the end of the interval since `last`. Returns false once this ends.
+  bool waitForRenewal(std::chrono::steady_clock::time_point last);
   void renewUntilStopped();
 
   Workers &workers;

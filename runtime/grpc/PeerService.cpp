@@ -85,7 +85,7 @@ static constexpr size_t mostPeers = 1000;
 
 v1::Peer::Stub &PeerChannels::stub(const std::string &worker) {
   if (options.allowed && !options.allowed->contains(worker))
-    throw Refusal(Reason::FailedPrecondition,
+    throw Refusal(Reason::PermissionDenied,
                   fmt::format("`{}` is not an address in this worker's --peers", worker));
   const std::lock_guard guard(mutex);
   std::unique_ptr<v1::Peer::Stub> &place = stubs[worker];

@@ -238,11 +238,12 @@ grpc::Status WorkerService::PutStates(grpc::ServerContext *context,
 
 grpc::Status WorkerService::OpenContext(grpc::ServerContext *context,
                                         const v1::OpenContextRequest *request,
-                                        v1::OpenContextResponse *) {
+                                        v1::OpenContextResponse *response) {
   return answer(*context, __func__, [&] {
     access.require(*context, Role::Trainer, {request->context().optimizer(), request->client()});
     server.openContext(request->context().optimizer(), request->context().number(),
                        request->client());
+    response->set_epoch(server.isDurable() ? 0 : identity.epoch);
   });
 }
 
@@ -277,7 +278,8 @@ grpc::Status WorkerService::pushGradients(grpc::ServerContext &context, Messages
           throw Refusal(
               Reason::ResourceExhausted,
               fmt::format("a gradient has more than {} rows; push it in parts", mostRows));
-        reserved.add(budget.reserve(static_cast<size_t>(indices.size()) * sizeof(int64_t),
+        // Twice, because a list that grows has room for as many more.
+        reserved.add(budget.reserve(static_cast<size_t>(indices.size()) * 2 * sizeof(int64_t),
                                     "the list of rows of a gradient"));
         rows->insert(rows->end(), indices.begin(), indices.end());
       }

@@ -82,7 +82,8 @@ bool ClientTable::isOld(const Answer &answer) const {
 /// Makes room for one more answer. Restored ones don't count: they are as young as the process,
 /// although most of them could have been forgotten before.
 void ClientTable::forgetOld(Client &client) {
-  while (client.answers.size() - client.restored >= limits.answers) {
+  const size_t most = std::min(limits.answers, limits.allAnswers / clients.size());
+  while (client.answers.size() - client.restored >= most) {
     const auto &[sequence, answer] = *client.answers.begin();
     if (!isOld(answer))
       throw Refusal(Reason::ResourceExhausted,
@@ -257,6 +258,12 @@ std::vector<std::string> ClientTable::forgettable() const {
     if (isForgettable(*client))
       result.push_back(name);
   return result;
+}
+
+bool ClientTable::isForgettable(const std::string &name) const {
+  const std::lock_guard guard(mutex);
+  const auto client = clients.find(name);
+  return client != clients.end() && isForgettable(*client->second);
 }
 
 void ClientTable::forgetEnded(const std::vector<std::string> &names,

@@ -269,19 +269,16 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
         optimizer->prepare(sum->byParam, patience, memory, staleness);
     if (table.isDecided(request)) // while this waited for locks
       throw Refusal(Reason::Unavailable, "the step has just been applied; try again");
-    if (!step) {
-      given->close();
-      return stepped;
-    }
     uint64_t record = 0;
     {
       const ChangeGate::Change change(recorder.gate);
-      record = recorder.step(name, request, step->gradients());
+      record = recorder.step(name, request, step ? step->gradients() : sum->byParam);
       table.decide(request, stepped);
-      step->apply();
+      if (step)
+        step->apply();
     }
     given->close();
-    ++steps;
+    steps += step ? 1 : 0;
     recorder.sync(record);
     optimizer->took(std::chrono::steady_clock::now() - begin);
     return stepped;

@@ -59,6 +59,8 @@ public:
   Server(const Limits &limits, RuleMaker makeRule, Clock clock,
          Durability durability = Durability::None, store::Store *store = nullptr);
 
+  /// Whether it has Durability::Step.
+  bool isDurable() const { return recorder.isDurable(); }
   Budget &budget() { return memory; }
   const ParameterStore &parameters() const { return params; }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -284,8 +285,12 @@ void Server::tell(Decision decision, Peers &peers) {
     try {
       peers.decide(*worker, decision);
       worker = decision.unacknowledged.erase(worker);
-    } catch (const Refusal &) {
-      ++worker;
+    } catch (const Refusal &refusal) {
+      // A worker that has forgotten the client, or lost its store, will never know the decision. In
+      // its first ten minutes another worker may just be at the address of one that is in doubt.
+      const bool isOver = refusal.reason() == Reason::FailedPrecondition &&
+                          table.isForgettable(decision.request.client);
+      worker = isOver ? decision.unacknowledged.erase(worker) : std::next(worker);
     }
   }
   if (!decision.isCommitted) // a worker that isn't told asks

@@ -34,7 +34,7 @@ protected:
 
   std::chrono::steady_clock::time_point now{};
   Budget memory{10'000};
-  ClientTable table{{60s, 600s, 3, 4, 2, 1000}, memory, [this] { return now; }};
+  ClientTable table{{60s, 600s, 3, 9, 4, 2, 1000}, memory, [this] { return now; }};
   std::vector<std::string> records;
   int calls = 0;
 };
@@ -69,6 +69,19 @@ TEST_F(ClientTableTest, ForgetsOldAnswersAndSaysSo) {
             "is not carried out again");
   EXPECT_EQ(once(2, 10), 0);
   EXPECT_EQ(calls, 4);
+}
+
+TEST_F(ClientTableTest, ManyClientsMayHaveFewerAnswersEach) {
+  for (const char *client : {"c", "d"})
+    add(client);
+  once(1); // 9 answers for 4 clients
+  once(2);
+  EXPECT_EQ(refusalOf(Reason::ResourceExhausted, [&] { once(3); }),
+            "the client has sent 2 requests in the last 600 s, and their answers must be kept; "
+            "acknowledge them (RequestId.answered)");
+  EXPECT_EQ(once(1, 5, "b"), 5);
+  table.acknowledge("a", 2);
+  EXPECT_EQ(once(3, 6), 6);
 }
 
 TEST_F(ClientTableTest, FreesAnswersThatAreOldEnough) {

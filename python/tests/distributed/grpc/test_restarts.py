@@ -8,9 +8,10 @@ import threading
 import time
 
 import numpy as np
+import pytest
 
 import updraft
-from updraft.distributed.grpc import Client, ContextLostError, WorkersFailedError
+from updraft.distributed.grpc import Client, ContextLostError, Rows, WorkersFailedError
 
 from .conftest import WORKER, running
 
@@ -24,6 +25,7 @@ CLIENTS = 3
 STEPPING = """
 import sys
 import numpy as np
+import pytest
 from updraft.distributed.grpc import Client
 
 address, name = sys.argv[1:]
@@ -180,3 +182,50 @@ def test_two_workers_step_or_none(tmp_path):
             "v": [-3, -3],
             "w": [-3, -3],
         }
+
+
+def test_a_full_worker_refuses_a_step_of_all(tmp_path):
+    """Its reason comes through the coordinator, and the client doesn't repeat the step."""
+    count = 100_000
+    with (
+        running(f"--store={tmp_path / 'one'}") as (one, _),
+        running(f"--store={tmp_path / 'other'}", "--memory=0.001") as (other, _),
+        Client([one, other]) as client,
+    ):
+        client.put({"v": np.zeros(count, np.float32), "w": np.zeros(count, np.float32)})
+        optimizer = client.optimizer("o", "SGD", [{"params": ["w", "v"], "lr": 1.0}])
+        ones = np.ones(count, np.float32)
+        with optimizer.context() as context:
+            context.push({"v": ones, "w": ones})
+            context.push({name: Rows([0], ones[:1]) for name in ("v", "w")})
+            started = time.monotonic()
+            with pytest.raises(WorkersFailedError) as caught:
+                optimizer.step(context, all_or_none=True)
+            assert time.monotonic() - started < 10
+        [failure] = caught.value.failures
+        assert failure.worker == one
+        assert failure.code == "RESOURCE_EXHAUSTED"
+        assert failure.message.startswith(
+            f"no worker has applied the step, because worker `{other}` has not prepared it: "
+        )
+        assert [set(value) for value in client.get(["v", "w"]).values()] == [{0}, {0}]
+
+
+@pytest.mark.parametrize(("durability", "after"), [("snapshot", 0.5), ("step", 0.25)])
+def test_hyperparameters_that_a_worker_lost_are_sent_again(killed, durability, after):
+    """A worker that loses none keeps those that another client has set later."""
+    killed.options = [f"--store={killed.store}", f"--durability={durability}"]
+    killed.kill()
+    with Client([killed.address]) as one, Client([killed.address]) as other:
+        one.put({"w": np.zeros(2, np.float32)})
+        groups = [{"params": ["w"], "lr": 1.0}]
+        mine, theirs = (each.optimizer("o", "SGD", groups) for each in (one, other))
+        one.take_snapshots()
+        stepped(mine, np.zeros(2, np.float32))
+        mine.param_groups[0]["lr"] = 0.5
+        stepped(mine, np.zeros(2, np.float32))
+        theirs.param_groups[0]["lr"] = 0.25
+        stepped(theirs, np.zeros(2, np.float32))
+        killed.kill()
+        stepped(mine, np.ones(2, np.float32))
+        assert list(one.get(["w"])["w"]) == [-after] * 2

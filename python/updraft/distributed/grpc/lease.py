@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from .workers import Workers
 
 
+#: For the answer to a renewal, in seconds.
+_LONGEST_WAIT = 5.0
+
+
 class Registration:
     """A name of a client, and the workers that know it. Renewed while this object exists."""
 
@@ -84,7 +88,8 @@ class Lease:
     def renew(self) -> None:
         """Renews the leases, and takes a new name if a worker has forgotten the client."""
         with self._lock:
-            timeout = self._interval
+            # Although a worker hangs, the next renewal is in time, and `close` ends soon.
+            timeout = min(self._interval / 2, _LONGEST_WAIT)
             held = [
                 (registration, worker)
                 for registration in (self._latest, *self._earlier)
@@ -120,9 +125,8 @@ class Lease:
         if thread is not None:
             thread.join()
 
-    def _wait_for_renewal(self) -> bool:
-        """Returns False once this is closed."""
-        last = time.monotonic()
+    def _wait_for_renewal(self, last: float) -> bool:
+        """Waits for the end of the interval since `last`. Returns False once this is closed."""
         with self._changed:
             # `hold` may shorten the interval meanwhile.
             while not self._is_closed and (left := last + self._interval - time.monotonic()) > 0:
@@ -130,5 +134,7 @@ class Lease:
             return not self._is_closed
 
     def _renew_until_closed(self) -> None:
-        while self._wait_for_renewal():
+        last = time.monotonic()
+        while self._wait_for_renewal(last):
+            last = time.monotonic()  # before the wait for answers
             self.renew()

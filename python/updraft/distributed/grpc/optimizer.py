@@ -81,9 +81,10 @@ class Context:
 
     def _open(self, registration: Registration) -> None:
         request = messages.OpenContextRequest(context=self._id, client=registration.name)
-        self._optimizer._call_all(
+        answers = self._optimizer._call_all(
             lambda stub, worker, timeout: stub.OpenContext(request, timeout=timeout)
         )
+        self._optimizer._learn_epochs({worker: each.epoch for worker, each in answers.items()})
 
     def _release(self, registration: Registration, most: float = math.inf) -> None:
         request = messages.ReleaseContextRequest(context=self._id, client=registration.name)
@@ -113,9 +114,8 @@ class Context:
             self._next_push = 0
             raise ContextLostError(error.failures) from error
 
-    def _step(
-        self, workers: Iterable[int], of_all: Sequence[str], staleness: messages.Staleness | None
-    ) -> int:
+    def _make_ready(self) -> None:
+        """Raises an error unless the context can be stepped. Opens it on workers that lost it."""
         self._require_open()
         if self._next_push < self._added:
             raise InvalidArgumentError(
@@ -123,6 +123,10 @@ class Context:
                 f"context's {self._added} pushes are missing; push them again before the step"
             )
         self._open_again()
+
+    def _step(
+        self, workers: Iterable[int], of_all: Sequence[str], staleness: messages.Staleness | None
+    ) -> int:
         if self._unanswered is None:
             self._unanswered = self._sequences.begin_step()
             self._is_of_all = bool(of_all)
@@ -258,8 +262,9 @@ class DistributedOptimizer:
     Attributes:
         name: the optimizer's name on the workers.
         param_groups: `params` and hyperparameters of each group. Hyperparameters may be changed. A
-            step sends the workers the groups that have changed since this object was created or
-            sent them.
+            step sends the workers the values that have changed since this object was created or
+            sent them. Workers that were started again without `--durability=step` get those that
+            it has sent before again.
     """
 
     def __init__(
@@ -333,7 +338,10 @@ class DistributedOptimizer:
                 for key, value in answer.groups[place].hyperparameters.items():
                     if float(group[key]) != value:
                         group[key] = value
-        self._sending = threading.Lock()
+        self._sending = threading.Lock()  # guards what follows
+        self._epochs: dict[int, int] = {}  # by worker
+        # The names of those that this object has sent, by group.
+        self._own: list[set[str]] = [set() for _ in self.param_groups]
         # The values that all workers of a group have. Others are sent with the next step.
         self._sent = [self._hypers(group) for group in self.param_groups]
         for worker, answer in answers.items():
@@ -396,6 +404,7 @@ class DistributedOptimizer:
         """
         if scale_old and max_age is None:
             raise InvalidArgumentError("`scale_old` needs a `max_age`")
+        context._make_ready()
         with self._sending:
             self._send_hypers()
         workers = list(self._group_on)
@@ -474,6 +483,16 @@ class DistributedOptimizer:
             lambda stub, worker, timeout: stub.PutStates(requests(worker), timeout=timeout)
         )
 
+    def _learn_epochs(self, epochs: Mapping[int, int]) -> None:
+        """Sends hyperparameters again, with the next step, to workers that may have lost them."""
+        with self._sending:
+            for worker, epoch in epochs.items():
+                if self._epochs.get(worker, epoch) != epoch:
+                    for number in self._group_on[worker]:
+                        for key in self._own[number]:
+                            self._sent[number].pop(key, None)
+            self._epochs.update(epochs)
+
     def _send_hypers(self) -> None:
         if len(self.param_groups) != len(self._sent):
             raise InvalidArgumentError(
@@ -504,5 +523,6 @@ class DistributedOptimizer:
 
             for key in changed:  # after an error, some workers may have the new value
                 self._sent[number].pop(key, None)
+            self._own[number].update(changed)
             self._workers.call_each(some, call)
             self._sent[number].update(changed)
