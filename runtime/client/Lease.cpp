@@ -15,26 +15,28 @@ Lease::Lease(Workers &workers, std::string given)
       latest(std::make_shared<Registration>(Registration{base, {}})) {}
 
 Lease::~Lease() {
+  if (workers.isForked()) {
+    static_cast<void>(waiting.release());
+    return;
+  }
   {
-    const std::lock_guard guard(mutex);
+    const std::lock_guard guard(waiting->mutex);
     isStopped = true;
   }
-  changed.notify_all();
-  if (!thread.joinable())
-    return;
-  if (workers.isForked()) // this process doesn't have the thread
-    thread.detach();
-  else
-    thread.join();
+  waiting->changed.notify_all();
+  if (waiting->thread.joinable())
+    waiting->thread.join();
 }
 
 std::string Lease::current() {
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(waiting->mutex);
   return latest->name;
 }
 
 Lease::Name Lease::hold(const std::vector<size_t> &some) {
-  std::unique_lock lock(mutex);
+  if (workers.isForked()) // before it waits for a mutex that a thread held, or starts one
+    workers.callEach(some, nullptr);
+  std::unique_lock lock(waiting->mutex);
   const std::shared_ptr<Registration> own = latest;
   const Name name(own, &own->name);
   std::vector<size_t> missing;
@@ -43,8 +45,8 @@ Lease::Name Lease::hold(const std::vector<size_t> &some) {
   if (missing.empty())
     return name;
   // Before workers are registered: if the thread doesn't start, the next call tries again.
-  if (!thread.joinable())
-    thread = std::thread([this] { renewUntilStopped(); });
+  if (!waiting->thread.joinable())
+    waiting->thread = std::thread([this] { renewUntilStopped(); });
   lock.unlock();
   std::atomic<uint32_t> shortest = UINT32_MAX;
   workers.callEach(missing, [&](size_t) {
@@ -64,7 +66,7 @@ Lease::Name Lease::hold(const std::vector<size_t> &some) {
   // Two renewals may fail before a lease ends.
   interval = std::min(
       interval, std::chrono::milliseconds(std::max<int64_t>(1000 * int64_t(shortest) / 3, 100)));
-  changed.notify_all();
+  waiting->changed.notify_all();
   return name;
 }
 
@@ -113,7 +115,7 @@ static constexpr std::chrono::seconds longestWait{5};
 
 void Lease::renew() {
   std::deque<Renewal> renewals;
-  std::unique_lock lock(mutex);
+  std::unique_lock lock(waiting->mutex);
   list(renewals);
   // The next renewal is in time, although a worker hangs, and the destructor doesn't wait for long.
   const auto patience = std::min<std::chrono::milliseconds>(interval / 2, longestWait);
@@ -133,10 +135,10 @@ void Lease::renew() {
 }
 
 bool Lease::waitForRenewal(std::chrono::steady_clock::time_point last) {
-  std::unique_lock lock(mutex);
+  std::unique_lock lock(waiting->mutex);
   // `hold` may shorten the interval meanwhile.
   while (!isStopped && std::chrono::steady_clock::now() < last + interval)
-    changed.wait_until(lock, last + interval);
+    waiting->changed.wait_until(lock, last + interval);
   return !isStopped;
 }
 

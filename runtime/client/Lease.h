@@ -56,17 +56,22 @@ private:
   bool waitForRenewal(std::chrono::steady_clock::time_point last);
   void renewUntilStopped();
 
+  /// Never destroyed in a fork of the client's process, whose copy has a waiter without a thread.
+  struct Waiting {
+    std::mutex mutex; ///< guards the members of Lease that follow
+    std::condition_variable changed;
+    std::thread thread;
+  };
+
   Workers &workers;
   const std::string base;
-  std::mutex mutex; ///< guards what follows
-  std::condition_variable changed;
+  std::unique_ptr<Waiting> waiting = std::make_unique<Waiting>();
   bool isStopped = false;
   std::shared_ptr<Registration> latest;
   std::vector<std::weak_ptr<Registration>> earlier;
   int names = 1;
   /// A third of the shortest lease, or less.
   std::chrono::milliseconds interval = std::chrono::hours(1);
-  std::thread thread;
 };
 
 } // namespace updraft::dist

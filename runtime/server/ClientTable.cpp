@@ -79,11 +79,21 @@ bool ClientTable::isOld(const Answer &answer) const {
   return answer.progress == Progress::Known && clock() - answer.time >= limits.answerAge;
 }
 
-/// Makes room for one more answer. Restored ones don't count: they are as young as the process,
-/// although most of them could have been forgotten before.
+/// Whether the client may have one more answer. Restored ones don't count: they are as young as the
+/// process, although most of them could have been forgotten before.
+bool ClientTable::mayHaveMore(const Client &client) const {
+  const size_t own = client.answers.size() - client.restored;
+  if (own >= limits.answers || own < limits.allAnswers / clients.size())
+    return own < limits.answers;
+  size_t all = 0;
+  for (const auto &[name, each] : clients)
+    all += each->answers.size() - each->restored;
+  return all < limits.allAnswers;
+}
+
+/// Makes room for one more answer.
 void ClientTable::forgetOld(Client &client) {
-  const size_t most = std::min(limits.answers, limits.allAnswers / clients.size());
-  while (client.answers.size() - client.restored >= most) {
+  while (!mayHaveMore(client)) {
     const auto &[sequence, answer] = *client.answers.begin();
     if (!isOld(answer))
       throw Refusal(Reason::ResourceExhausted,
@@ -258,12 +268,6 @@ std::vector<std::string> ClientTable::forgettable() const {
     if (isForgettable(*client))
       result.push_back(name);
   return result;
-}
-
-bool ClientTable::isForgettable(const std::string &name) const {
-  const std::lock_guard guard(mutex);
-  const auto client = clients.find(name);
-  return client != clients.end() && isForgettable(*client->second);
 }
 
 void ClientTable::forgetEnded(const std::vector<std::string> &names,

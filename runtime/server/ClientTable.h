@@ -35,8 +35,8 @@ struct ClientLimits {
   /// The limit for a client that doesn't acknowledge them, while they are that young. Those before
   /// a restart come in addition.
   size_t answers = size_t(1) << 16;
-  /// The same for all clients: each may have an equal part.
-  size_t allAnswers = size_t(1) << 22;
+  /// Once all clients have so many, each may have an equal part.
+  size_t allAnswers = size_t(1) << 21;
   size_t clients = 10'000;
   size_t requests = 64;    ///< of a client at the same time
   size_t bytes = SIZE_MAX; ///< of a client's gradients
@@ -93,8 +93,6 @@ public:
   std::vector<std::string> ended() const;
   /// The clients whose leases have ended and whose answers are old.
   std::vector<std::string> forgettable() const;
-  /// Whether a client is one of them.
-  bool isForgettable(const std::string &name) const;
   /// Forgets those of `names` that still are. Calls `record` with each name before.
   void forgetEnded(const std::vector<std::string> &names,
                    const std::function<void(const std::string &)> &record);
@@ -149,6 +147,7 @@ private:
   const std::shared_ptr<Client> &find(const std::string &name) const;
   Client &place(const std::string &name);
   bool isOld(const Answer &answer) const;
+  bool mayHaveMore(const Client &client) const;
   void forgetOld(Client &client);
   void forgetFirst(Client &client);
 

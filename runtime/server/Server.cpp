@@ -280,7 +280,8 @@ int64_t Server::step(const std::string &name, uint64_t context, const RequestKey
     given->close();
     steps += step ? 1 : 0;
     recorder.sync(record);
-    optimizer->took(std::chrono::steady_clock::now() - begin);
+    if (step)
+      optimizer->took(std::chrono::steady_clock::now() - begin);
     return stepped;
   });
 }

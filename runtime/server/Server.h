@@ -168,8 +168,9 @@ private:
     std::shared_ptr<const void> owner;        ///< of the gradients
     const std::map<size_t, SummedGradient> *gradients = nullptr;
     std::unique_ptr<ServedStep> step; ///< null if there are no gradients
-    bool isRecorded = false;
-    bool isBusy = true; ///< being prepared or decided
+    bool isRecorded = false;          ///< that it is prepared
+    bool isDecided = false;           ///< and committed
+    bool isBusy = true;               ///< being prepared or decided
 
     int64_t count() const { return static_cast<int64_t>(gradients->size()); }
   };

@@ -195,11 +195,13 @@ void Server::replay(uint64_t number, std::string_view content) {
     entry(record.set().optimizer()).optimizer->setHypers(record.set(), recorder, {});
     break;
   case store::v1::Record::kStep: {
-    ServedOptimizer &optimizer = *entry(record.step().optimizer()).optimizer;
-    const ReadGradients gradients(record.step(), read, optimizer);
-    if (const auto step = optimizer.prepare(gradients.byParam, {}, memory))
-      step->apply();
-    table.restore(keyOf(record.step().request()), static_cast<int64_t>(gradients.byParam.size()));
+    const store::v1::Step &recorded = record.step();
+    if (!recorded.gradients().empty()) { // otherwise the optimizer may be deleted
+      ServedOptimizer &optimizer = *entry(recorded.optimizer()).optimizer;
+      const ReadGradients gradients(recorded, read, optimizer);
+      optimizer.prepare(gradients.byParam, {}, memory)->apply();
+    }
+    table.restore(keyOf(recorded.request()), recorded.gradients().size());
     break;
   }
   case store::v1::Record::kLoad: {
@@ -279,11 +281,16 @@ void Server::replayPrepare(const store::v1::Prepare &prepare, std::string_view c
     owner->content = content;
     ReadRecord read = readRecord(0, owner->content);
     auto made = std::make_shared<Prepared>();
-    made->optimizer = entry(step.optimizer()).optimizer;
-    owner->gradients.emplace(read.record.prepare().step(), read, *made->optimizer);
-    made->gradients = &owner->gradients->byParam;
-    made->owner = std::move(owner);
-    made->step = made->optimizer->prepare(*made->gradients, {}, memory);
+    if (step.gradients().empty()) { // the optimizer may be deleted
+      static const std::map<size_t, SummedGradient> none;
+      made->gradients = &none;
+    } else {
+      made->optimizer = entry(step.optimizer()).optimizer;
+      owner->gradients.emplace(read.record.prepare().step(), read, *made->optimizer);
+      made->gradients = &owner->gradients->byParam;
+      made->owner = std::move(owner);
+      made->step = made->optimizer->prepare(*made->gradients, {}, memory);
+    }
     made->isRecorded = true;
     made->isBusy = false;
     place = std::move(made);

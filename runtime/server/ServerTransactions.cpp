@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <iterator>
+#include <new>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -113,15 +113,19 @@ void Server::commit(Prepared &entry, const Decision &decision) {
       decisions.insert_or_assign(request, decision);
     }
     record = recorder.decide(decision);
+    entry.isDecided = true;
     table.decide(request, decision.stepped);
     if (entry.step)
       entry.step->apply();
     const std::lock_guard guard(transactions);
     entry.isRecorded = false; // for snapshots
   } catch (...) {
+    if (entry.isDecided) // still busy, so that it isn't abandoned
+      throw Refusal(Reason::OutcomeUnknown,
+                    "the step is recorded, but the worker has no memory to apply it; start the "
+                    "worker again");
     const std::lock_guard guard(transactions);
-    if (record == 0)
-      decisions.erase(request);
+    decisions.erase(request);
     entry.isBusy = false; // still prepared
     throw;
   }
@@ -248,8 +252,9 @@ int64_t Server::stepAll(const std::string &optimizer, uint64_t context, const Re
         throw;
       }
     }
+    std::shared_ptr<Prepared> own;
     try {
-      const std::shared_ptr<Prepared> own = takePrepared(request);
+      own = takePrepared(request);
       if (!own)
         throw Refusal(Reason::Unavailable, "the step was decided by another request; try again");
       if (own->transaction.attempt != transaction.attempt) {
@@ -261,6 +266,10 @@ int64_t Server::stepAll(const std::string &optimizer, uint64_t context, const Re
     } catch (const Refusal &refusal) {
       // If the outcome is unknown, no worker must be told that the attempt has ended.
       if (refusal.reason() != Reason::OutcomeUnknown)
+        giveUp();
+      throw;
+    } catch (const std::bad_alloc &) {
+      if (!own || !own->isDecided)
         giveUp();
       throw;
     }
@@ -285,12 +294,8 @@ void Server::tell(Decision decision, Peers &peers) {
     try {
       peers.decide(*worker, decision);
       worker = decision.unacknowledged.erase(worker);
-    } catch (const Refusal &refusal) {
-      // A worker that has forgotten the client, or lost its store, will never know the decision. In
-      // its first ten minutes another worker may just be at the address of one that is in doubt.
-      const bool isOver = refusal.reason() == Reason::FailedPrecondition &&
-                          table.isForgettable(decision.request.client);
-      worker = isOver ? decision.unacknowledged.erase(worker) : std::next(worker);
+    } catch (const Refusal &) { // also of a worker with another store, because its own may return
+      ++worker;
     }
   }
   if (!decision.isCommitted) // a worker that isn't told asks

@@ -50,7 +50,6 @@ public:
   virtual bool isSelf(const std::string &worker) = 0;
   /// Returns the number of parameters that the worker will step.
   virtual int64_t prepare(const std::string &worker, const Transaction &transaction) = 0;
-  /// Throws FailedPrecondition if the step is committed, but neither prepared nor applied there.
   virtual void decide(const std::string &worker, const Decision &decision) = 0;
   virtual Outcome outcome(const std::string &worker, const RequestKey &request,
                           uint64_t attempt) = 0;

@@ -71,17 +71,20 @@ TEST_F(ClientTableTest, ForgetsOldAnswersAndSaysSo) {
   EXPECT_EQ(calls, 4);
 }
 
-TEST_F(ClientTableTest, ManyClientsMayHaveFewerAnswersEach) {
+TEST_F(ClientTableTest, AllAnswersAreLimitedToo) {
   for (const char *client : {"c", "d"})
     add(client);
-  once(1); // 9 answers for 4 clients
-  once(2);
-  EXPECT_EQ(refusalOf(Reason::ResourceExhausted, [&] { once(3); }),
+  // 9 answers for 4 clients: each may have 2, and more while others have fewer.
+  for (const char *client : {"a", "b", "c"})
+    for (uint64_t sequence : {1, 2, 3})
+      once(sequence, 0, client);
+  EXPECT_EQ(once(1, 5, "d"), 5);
+  EXPECT_EQ(once(2, 6, "d"), 6);
+  EXPECT_EQ(refusalOf(Reason::ResourceExhausted, [&] { once(3, 0, "d"); }),
             "the client has sent 2 requests in the last 600 s, and their answers must be kept; "
             "acknowledge them (RequestId.answered)");
-  EXPECT_EQ(once(1, 5, "b"), 5);
-  table.acknowledge("a", 2);
-  EXPECT_EQ(once(3, 6), 6);
+  table.acknowledge("a", 4);
+  EXPECT_EQ(once(3, 7, "d"), 7);
 }
 
 TEST_F(ClientTableTest, FreesAnswersThatAreOldEnough) {

@@ -12,23 +12,21 @@
 #include <chrono>
 #include <new>
 #include <optional>
-#include <utility>
 
 using namespace updraft::server;
 using updraft::store::PowerLoss;
 using updraft::store::SimulatedDisk;
 using updraft::store::SimulatedStorage;
 using updraft::store::StoreError;
-using namespace std::chrono_literals;
 
 namespace {
 
 /// A server on a simulated disk.
 class Process {
 public:
-  Process(SimulatedStorage &storage, Durability durability, Clock clock)
+  Process(SimulatedStorage &storage, Durability durability)
       : store(std::make_unique<SimulatedDisk>(storage), 99),
-        server({}, packedOnce, std::move(clock), durability, &store) {}
+        server({}, packedOnce, std::chrono::steady_clock::now, durability, &store) {}
 
   updraft::store::Store store;
   Server server;
@@ -40,7 +38,7 @@ protected:
   Server &start(Durability durability = Durability::Step, double kept = 1) {
     process.reset();
     storage.restart(random, kept);
-    process.emplace(storage, durability, [this] { return now; });
+    process.emplace(storage, durability);
     return process->server;
   }
   Server &server() { return process->server; }
@@ -78,7 +76,6 @@ protected:
 
   SimulatedStorage storage;
   std::mt19937_64 random{1};
-  std::chrono::steady_clock::time_point now{};
   std::optional<Process> process;
 };
 
@@ -150,6 +147,22 @@ TEST_F(DurabilityTest, AStepWithoutGradientsIsRemembered) {
   server().push("o", 1, {"a", 2}, gradientOf({1, -1, 2}));
   EXPECT_EQ(server().step("o", 1, {"a", 1}), 0);
   EXPECT_EQ(valuesAt("w"), (std::vector<float>{1, 2, 3}));
+}
+
+/// Without gradients, a step holds no lock of its optimizer.
+TEST_F(DurabilityTest, AStepWithoutGradientsMayOutliveItsOptimizer) {
+  start();
+  createAdam();
+  server().openContext("o", 1, "a");
+  ASSERT_EQ(server().prepare({"o", 1, {"a", 1}, 5, {"coordinator", "self"}, 1}), 0);
+  EXPECT_EQ(server().step("o", 1, {"a", 2}), 0);
+  server().deleteOptimizer("o");
+  server().takeSnapshot();
+  start(Durability::Step, 0);
+  EXPECT_EQ(server().statistics().undecidedSteps, 1u);
+  server().decide({{"a", 1}, 5, true, 0, {}});
+  EXPECT_EQ(server().step("o", 1, {"a", 1}), 0);
+  EXPECT_EQ(server().step("o", 1, {"a", 2}), 0);
 }
 
 TEST_F(DurabilityTest, ASnapshotReplacesTheJournal) {
@@ -356,35 +369,6 @@ TEST_F(DurabilityTest, NoWorkerIsToldADecisionThatMayNotBeOnTheDisk) {
   EXPECT_EQ(server().outcome({"a", 2}, peer.attempt), Outcome::Undecided);
 }
 
-/// A worker that has forgotten the client, or lost its store, will never know the decision.
-TEST_F(DurabilityTest, ADecisionEndsWithItsClient) {
-  class Forgetful : public PreparingPeer {
-  public:
-    void decide(const std::string &, const Decision &) override { throw Refusal(reason, ""); }
-    Reason reason = Reason::FailedPrecondition;
-  };
-  start();
-  createAdam();
-  server().openContext("o", 1, "a");
-  server().push("o", 1, {"a", 1}, gradientOf({1, -1, 2}));
-  Forgetful peer;
-  EXPECT_EQ(server().stepAll("o", 1, {"a", 2}, {"self", "peer"}, peer), 2);
-  const auto isKept = [&] {
-    server().resolve(peer);
-    server().freeEnded();
-    return server().outcome({"a", 2}, peer.attempt) == Outcome::Committed;
-  };
-  now += 599s; // until then, a worker that is in doubt asks
-  EXPECT_TRUE(isKept());
-  now += 1s;
-  peer.reason = Reason::Unavailable;
-  EXPECT_TRUE(isKept());
-  peer.reason = Reason::FailedPrecondition;
-  EXPECT_FALSE(isKept());
-  EXPECT_EQ(server().statistics().clients, 0u);
-  start(Durability::Snapshot); // which could not keep the decision
-}
-
 /// Otherwise workers that have prepared it would keep its locks.
 TEST_F(DurabilityTest, AnAttemptEndsWithoutMemory) {
   class Failing : public PreparingPeer {
@@ -533,7 +517,7 @@ private:
   uint64_t pick(uint64_t below) { return random() % below; }
 
   void makeServer() {
-    process.emplace(storage, Durability::Step, std::chrono::steady_clock::now);
+    process.emplace(storage, Durability::Step);
     for (Server *one : {&server(), &reference}) {
       one->sync(one->put("w", vectorOf({1, 2, 3, 4}, one->budget())));
       one->createOptimizer(requestOf("o", "adam", {{{"w"}, {}}}));
@@ -547,7 +531,7 @@ private:
       if (pick(3) == 0) // the power fails again
         storage.failsAt = storage.operations + 1 + pick(10);
       try {
-        process.emplace(storage, Durability::Step, std::chrono::steady_clock::now);
+        process.emplace(storage, Durability::Step);
         storage.failsAt = 0;
         return;
       } catch (const PowerLoss &) {

@@ -8,7 +8,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -61,6 +65,27 @@ TEST_F(LeaseTest, IsRenewedWhenItsThreadStartsLater) {
   lease.hold({shortLease});
   waitForEndsOfLeases();
   EXPECT_THAT(ended(), IsEmpty());
+}
+
+TEST_F(LeaseTest, IsDestroyedInAForkWithoutItsThread) {
+  auto forked = std::make_unique<Lease>(workers, "forked");
+  forked->hold({shortLease});
+  std::this_thread::sleep_for(std::chrono::milliseconds(100)); // the thread waits
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(10);
+    try {
+      forked->hold({longLease});
+    } catch (const dist::WorkersFailed &) {
+      forked.reset();
+      ::_exit(0);
+    }
+    ::_exit(1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(LeaseTest, ANameIsRenewedWhileItIsHeld) {
