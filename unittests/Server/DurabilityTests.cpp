@@ -24,9 +24,9 @@ namespace {
 /// A server on a simulated disk.
 class Process {
 public:
-  Process(SimulatedStorage &storage, Durability durability)
+  Process(SimulatedStorage &storage, Durability durability, RuleMaker makeRule = packedOnce)
       : store(std::make_unique<SimulatedDisk>(storage), 99),
-        server({}, packedOnce, std::chrono::steady_clock::now, durability, &store) {}
+        server({}, std::move(makeRule), std::chrono::steady_clock::now, durability, &store) {}
 
   updraft::store::Store store;
   Server server;
@@ -135,6 +135,105 @@ TEST_F(DurabilityTest, EveryAnsweredChangeIsThereAfterALossOfPower) {
   step(2, gradientOf({3, 1, 1}));
   step(3, rowOf(1, 4));
   EXPECT_EQ(next(), after);
+}
+
+TEST_F(DurabilityTest, WrittenStatesAreThereAfterALossOfPower) {
+  start();
+  createAdam();
+  step(1, gradientOf({1, -1, 2}));
+  const std::string written = server().states("o").bytes; // with one step and a learning rate
+  server().setHypers(hypersOf("o", 0, {{"lr", 0.25}}));
+  step(2, gradientOf({3, 1, 1}));
+  ASSERT_NE(server().states("o").bytes, written);
+  server().setStates("o", written);
+  const std::vector<float> before = valuesAt("w");
+
+  start(Durability::Step, 0);
+  EXPECT_EQ(server().states("o").bytes, written);
+  EXPECT_EQ(server().hypers("o")[0].at("lr"), 0.5);
+  EXPECT_EQ(valuesAt("w"), before);
+  step(3, gradientOf({1, 1, 1}));
+  const std::vector<float> after = valuesAt("w");
+  const std::string states = server().states("o").bytes;
+
+  // The next step has the bits that it has without a restart.
+  process.reset();
+  storage = SimulatedStorage();
+  start(Durability::None);
+  createAdam();
+  step(1, gradientOf({1, -1, 2}));
+  step(2, gradientOf({3, 1, 1}));
+  put("w", before);
+  server().setStates("o", written);
+  step(3, gradientOf({1, 1, 1}));
+  EXPECT_EQ(valuesAt("w"), after);
+  EXPECT_EQ(server().states("o").bytes, states);
+}
+
+TEST_F(DurabilityTest, RefusedStatesAreNotThereAfterALossOfPower) {
+  start();
+  createAdam();
+  step(1, gradientOf({1, -1, 2}));
+  const std::string before = server().states("o").bytes;
+  server().createOptimizer(requestOf("other", "adam", {{{"v"}, {}}}));
+  const std::string other = server().states("other").bytes;
+  const std::string damaged = before.substr(0, before.size() - 1);
+  EXPECT_NE(refusalOf(Reason::InvalidArgument, [&] { server().setStates("o", damaged); }),
+            "no refusal");
+  EXPECT_EQ(server().states("o").bytes, before);
+  storage.capacity = 0;
+  EXPECT_NE(refusalOf(Reason::ResourceExhausted, [&] { server().setStates("o", other); }),
+            "no refusal");
+  EXPECT_EQ(server().states("o").bytes, before);
+  storage.capacity = SIZE_MAX;
+  start(Durability::Step, 0);
+  EXPECT_EQ(server().states("o").bytes, before);
+}
+
+/// Another compiler could make code with other bits.
+TEST_F(DurabilityTest, ARestartCompilesNothing) {
+  const auto restart = [&] {
+    process.reset();
+    storage.restart(random, 0);
+    process.emplace(storage, Durability::Step,
+                    [](const updraft::worker::v1::Rule &) -> std::string {
+                      throw Refusal(Reason::Internal, "there is no compiler");
+                    });
+  };
+  for (const bool hasSnapshot : {false, true}) {
+    storage = SimulatedStorage();
+    start();
+    createAdam();
+    step(1, gradientOf({1, -1, 2}));
+    if (hasSnapshot)
+      server().takeSnapshot();
+    step(2, gradientOf({3, 1, 1}));
+    const std::vector<float> before = valuesAt("w");
+    const std::string states = server().states("o").bytes;
+    const std::string package = server().optimizer("o")->package();
+
+    restart();
+    EXPECT_EQ(valuesAt("w"), before);
+    EXPECT_EQ(server().states("o").bytes, states);
+    EXPECT_EQ(server().optimizer("o")->package(), package);
+    // The same request still finds the optimizer. Another one needs the compiler.
+    server().createOptimizer(requestOf("o", "adam", {{{"w"}, {{"lr", 0.5}}}, {{"v"}, {}}}));
+    EXPECT_EQ(refusalOf(Reason::Internal,
+                        [&] { server().createOptimizer(requestOf("p", "sgd", {{{"w"}, {}}})); }),
+              "there is no compiler");
+    step(3, gradientOf({1, 1, 1}));
+    const std::vector<float> after = valuesAt("w");
+
+    process.reset();
+    storage = SimulatedStorage();
+    start(Durability::None);
+    createAdam();
+    step(1, gradientOf({1, -1, 2}));
+    step(2, gradientOf({3, 1, 1}));
+    step(3, gradientOf({1, 1, 1}));
+    EXPECT_EQ(valuesAt("w"), after);
+    process.reset();
+  }
 }
 
 TEST_F(DurabilityTest, AStepWithoutGradientsIsRemembered) {
@@ -494,7 +593,7 @@ public:
     for (int change = 0; change < 40; ++change) {
       if (pick(6) == 0)
         storage.failsAt = storage.operations + 1 + pick(20);
-      const uint64_t kind = pick(10), seed = random();
+      const uint64_t kind = pick(11), seed = random();
       try {
         make(server(), kind, seed);
       } catch (const PowerLoss &) {
@@ -522,6 +621,7 @@ private:
       one->sync(one->put("w", vectorOf({1, 2, 3, 4}, one->budget())));
       one->createOptimizer(requestOf("o", "adam", {{{"w"}, {}}}));
     }
+    states.push_back(reference.states("o").bytes);
   }
 
   void restart() {
@@ -551,6 +651,8 @@ private:
         on.takeSnapshot();
     } else if (kind == 3) {
       on.sync(on.put("p" + std::to_string(random() % 3), vectorOf({value()}, on.budget())));
+    } else if (kind == 4) {
+      on.setStates("o", states[random() % states.size()]);
     } else {
       std::vector<Gradient> gradients;
       gradients.push_back(
@@ -562,8 +664,10 @@ private:
       on.push("o", number, request, std::move(gradients));
       on.step("o", number, request);
       on.releaseContext("o", number, "a");
-      if (&on == &reference)
+      if (&on == &reference) {
         answered.push_back(number);
+        states.push_back(on.states("o").bytes);
+      }
     }
   }
 
@@ -587,7 +691,8 @@ private:
   bool isSame() { return contentOf(server()) == contentOf(reference); }
 
   std::mt19937_64 random;
-  std::vector<uint64_t> answered; ///< the numbers of steps
+  std::vector<uint64_t> answered;  ///< the numbers of steps
+  std::vector<std::string> states; ///< before the first step and after each
   SimulatedStorage storage;
   std::optional<Process> process;
   Server reference{{}, packedOnce, std::chrono::steady_clock::now};
