@@ -13,7 +13,7 @@ namespace updraft::server {
 /// For tests that start many servers, in one thread.
 inline std::string packedOnce(const worker::v1::Rule &rule) {
   static std::map<std::string, std::string> known;
-  std::string &package = known[rule.source()];
+  std::string &package = known[rule.SerializeAsString()];
   if (package.empty())
     package = worker::packSource(rule);
   return package;
