@@ -18,44 +18,46 @@ using updraft::store::SimulatedDisk;
 using updraft::store::Store;
 using updraft::store::StoreError;
 
-/// The workers' connections among themselves.
+/// A worker's connections to the others.
 class SimulatedCluster::Network : public Peers {
 public:
-  explicit Network(SimulatedCluster &cluster) : cluster(cluster) {}
+  Network(SimulatedCluster &cluster, size_t self) : cluster(cluster), self(self) {}
 
-  bool isSelf(const std::string &) override { return true; }
+  bool isSelf(const std::string &worker) override { return worker == std::to_string(self); }
   int64_t prepare(const std::string &worker, const Transaction &transaction) override {
     // Meanwhile another worker, but not the coordinator, asks for what it doesn't know.
     if (const size_t other = cluster.pick(workerCount);
         std::to_string(other) != transaction.workers.front() && cluster.chance(0.2))
-      cluster.carryOut(other, [this](Server &server) {
-        server.resolve(*this);
+      cluster.carryOut(other, [peers = cluster.networks[other].get()](Server &server) {
+        server.resolve(*peers);
         return 0;
       });
     cluster.checkAll();
-    return cluster.call(std::stoul(worker),
+    return cluster.call(self, std::stoul(worker),
                         [transaction](Server &server) { return server.prepare(transaction); });
   }
   void decide(const std::string &worker, const Decision &decision) override {
-    cluster.call(std::stoul(worker), [decision](Server &server) {
+    cluster.call(self, std::stoul(worker), [decision](Server &server) {
       server.decide(decision);
       return 0;
     });
   }
   Outcome outcome(const std::string &worker, const RequestKey &request, uint64_t attempt) override {
     return static_cast<Outcome>(
-        cluster.call(std::stoul(worker), [request, attempt](Server &server) {
+        cluster.call(self, std::stoul(worker), [request, attempt](Server &server) {
           return static_cast<int64_t>(server.outcome(request, attempt));
         }));
   }
 
 private:
   SimulatedCluster &cluster;
+  const size_t self;
 };
 
 SimulatedCluster::SimulatedCluster(uint64_t seed, const Disturbances &disturbances)
-    : random(seed), disturbances(disturbances), network(std::make_unique<Network>(*this)) {
+    : random(seed), disturbances(disturbances) {
   for (size_t i = 0; i < workerCount; ++i) {
+    networks.push_back(std::make_unique<Network>(*this, i));
     start(i);
     workers[i].reference =
         std::make_unique<Server>(Limits(), packedOnce, std::chrono::steady_clock::now);
@@ -114,8 +116,13 @@ std::optional<int64_t> SimulatedCluster::carryOut(size_t worker,
   }
 }
 
-int64_t SimulatedCluster::call(size_t worker, const std::function<int64_t(Server &)> &handle) {
+int64_t SimulatedCluster::call(size_t from, size_t worker,
+                               const std::function<int64_t(Server &)> &handle) {
   const Refusal noAnswer(Reason::Unavailable, "no answer");
+  if (cut.contains({from, worker})) {
+    ++unreachable;
+    throw noAnswer;
+  }
   if (chance(disturbances.late))
     late.push_back({worker, handle, now});
   if (chance(disturbances.lost / 2))
@@ -160,14 +167,14 @@ void SimulatedCluster::advance(Client &client) {
       if (client.pushed.contains(worker))
         continue;
       if (!client.registered.contains(worker)) {
-        call(worker, [step](Server &server) {
+        call(nodeOf(client), worker, [step](Server &server) {
           server.registerClient(step.request.client);
           return 0;
         });
         client.registered.insert(worker);
         return; // other clients may do something between messages
       }
-      call(worker, [step](Server &server) {
+      call(nodeOf(client), worker, [step](Server &server) {
         server.clients().acknowledge(step.request.client, step.request.sequence);
         server.openContext("o", step.context, step.request.client);
         std::vector<Gradient> gradients;
@@ -182,7 +189,7 @@ void SimulatedCluster::advance(Client &client) {
     std::vector<std::string> names;
     for (size_t worker : step.workers)
       names.push_back(std::to_string(worker));
-    call(first, [step, names, peers = network.get()](Server &server) {
+    call(nodeOf(client), first, [step, names, peers = networks[first].get()](Server &server) {
       return names.size() == 1 ? server.step("o", step.context, step.request)
                                : server.stepAll("o", step.context, step.request, names, *peers);
     });
@@ -190,7 +197,7 @@ void SimulatedCluster::advance(Client &client) {
     ++answered;
     client.step.reset();
     for (size_t worker : step.workers)
-      call(worker, [step](Server &server) {
+      call(nodeOf(client), worker, [step](Server &server) {
         server.releaseContext("o", step.context, step.request.client);
         return 0;
       });
@@ -252,8 +259,8 @@ void SimulatedCluster::disturb() {
         return 0;
       });
     if (chance(0.1))
-      carryOut(which, [this](Server &server) {
-        server.resolve(*network);
+      carryOut(which, [peers = networks[which].get()](Server &server) {
+        server.resolve(*peers);
         return 0;
       });
   } catch (const Refusal &) { // the disk is full
@@ -268,7 +275,24 @@ void SimulatedCluster::disturb() {
   }
 }
 
+/// Cuts about half of the connections between workers, and between clients and workers.
+void SimulatedCluster::disturbConnections() {
+  if (events >= cutUntil)
+    cut.clear();
+  if (!chance(disturbances.partition))
+    return;
+  ++partitions;
+  cut.clear();
+  cutUntil = events + pick(200);
+  for (size_t node = 0; node < workerCount + clientCount; ++node)
+    for (size_t worker = 0; worker < std::min(node, workerCount); ++worker)
+      if (chance(0.5))
+        cut.insert({{node, worker}, {worker, node}});
+}
+
 void SimulatedCluster::event() {
+  ++events;
+  disturbConnections();
   disturb();
   checkAll();
   if (!late.empty() && chance(0.1))
@@ -335,8 +359,9 @@ void SimulatedCluster::check(size_t which) {
 }
 
 void SimulatedCluster::heal() {
-  disturbances = {0, 0, 0, 0, 0, 0, 0};
+  disturbances = {0, 0, 0, 0, 0, 0, 0, 0};
   late.clear();
+  cut.clear();
   for (size_t i = 0; i < workerCount; ++i) {
     workers[i].storage.capacity = SIZE_MAX;
     workers[i].storage.failsAt = 0;
@@ -347,7 +372,7 @@ void SimulatedCluster::heal() {
   }
   for (int round = 0; round < 3; ++round)
     for (size_t i = 0; i < workerCount; ++i) {
-      workers[i].server->resolve(*network);
+      workers[i].server->resolve(*networks[i]);
       checkAll();
     }
 }

@@ -1,7 +1,7 @@
 //===- SimulatedCluster.h - Servers and clients on an unreliable network ------------*- C++ -*-===//
 // Everything happens in one thread, in an order that a seed determines. Messages are lost, arrive
-// twice or late; workers lose power; disks are full; time passes. Gradients and the order of steps
-// are checked by servers that nothing happens to.
+// twice or late; connections are cut; workers lose power; disks are full; time passes. Gradients
+// and the order of steps are checked by servers that nothing happens to.
 
 #ifndef UPDRAFT_UNITTESTS_SERVER_SIMULATEDCLUSTER_H
 #define UPDRAFT_UNITTESTS_SERVER_SIMULATEDCLUSTER_H
@@ -19,6 +19,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace updraft::server {
@@ -32,6 +33,7 @@ struct Disturbances {
   double fullDisk = 0;
   double timePasses = 0.02;
   double snapshot = 0.01;
+  double partition = 0.0005; ///< connections are cut for many events
 };
 
 class SimulatedCluster {
@@ -50,6 +52,7 @@ public:
 
   /// Counted over all workers.
   size_t applied = 0, restarts = 0, aborted = 0, refused = 0;
+  size_t partitions = 0, unreachable = 0; ///< how often connections were cut, and calls over these
 
 private:
   static constexpr size_t workerCount = 3, clientCount = 4;
@@ -88,17 +91,22 @@ private:
 
   bool chance(double probability) { return std::bernoulli_distribution(probability)(random); }
   size_t pick(size_t below) { return random() % below; }
+  /// Workers are the first nodes, and clients follow.
+  size_t nodeOf(const Client &client) const {
+    return workerCount + static_cast<size_t>(&client - clients.data());
+  }
 
   void start(size_t worker);
   std::unique_ptr<Server> serverOf(store::Store &store);
   void losePower(size_t worker);
   /// Calls `handle` on a worker, like a remote call: not at all, once or twice. Throws Unavailable
-  /// if no answer comes.
-  int64_t call(size_t worker, const std::function<int64_t(Server &)> &handle);
+  /// if no answer comes. `from` is the caller's node.
+  int64_t call(size_t from, size_t worker, const std::function<int64_t(Server &)> &handle);
   std::optional<int64_t> carryOut(size_t worker, const std::function<int64_t(Server &)> &handle);
 
   void event();
   void disturb();
+  void disturbConnections();
   void advance(Client &client);
   void begin(Client &client);
   void deliverLate();
@@ -114,7 +122,9 @@ private:
   std::chrono::steady_clock::time_point now{};
   std::vector<Worker> workers{workerCount};
   std::vector<Client> clients{clientCount};
-  std::unique_ptr<Network> network;
+  std::vector<std::unique_ptr<Network>> networks; ///< of each worker
+  std::set<std::pair<size_t, size_t>> cut;        ///< connections of a node to a worker
+  size_t cutUntil = 0;                            ///< an event
   struct LateMessage {
     size_t worker;
     std::function<int64_t(Server &)> handle;
@@ -123,7 +133,7 @@ private:
   std::deque<LateMessage> late;
   std::map<RequestKey, Step> steps; ///< all that were ever begun
   std::set<RequestKey> unfinished;  ///< that some worker has not applied
-  size_t answered = 0;
+  size_t answered = 0, events = 0;
   std::string violation;
 };
 

@@ -20,19 +20,25 @@ TEST(SimulationTest, AnUnreliableNetworkLosesAndDoublesNoStep) {
   EXPECT_EQ(cluster.run(steps), "");
   EXPECT_GE(cluster.applied, steps);
   EXPECT_GE(cluster.aborted, steps / 100);
+  EXPECT_GE(cluster.partitions, steps / 1000);
+  EXPECT_GE(cluster.unreachable, steps / 20);
 }
 
 TEST(SimulationTest, PowerLossesLeaveStepsWholeOnAllWorkersOrOnNone) {
   const size_t seeds = countOf("UPDRAFT_SIMULATED_SEEDS", 300);
   const size_t first = countOf("UPDRAFT_SIMULATED_SEED", 1);
-  size_t restarts = 0;
+  size_t restarts = 0, partitions = 0;
   for (size_t seed = first; seed < first + seeds; ++seed) {
-    SimulatedCluster cluster(
-        seed, {.powerLoss = 0.02, .fullDisk = seed % 4 == 0 ? 0.01 : 0, .snapshot = 0.02});
+    SimulatedCluster cluster(seed, {.powerLoss = 0.02,
+                                    .fullDisk = seed % 4 == 0 ? 0.01 : 0,
+                                    .snapshot = 0.02,
+                                    .partition = seed % 2 == 0 ? 0.002 : 0});
     ASSERT_EQ(cluster.run(30), "") << "UPDRAFT_SIMULATED_SEED=" << seed;
     restarts += cluster.restarts;
+    partitions += cluster.partitions;
   }
   EXPECT_GE(restarts, seeds);
+  EXPECT_GE(partitions, seeds / 4);
 }
 
 TEST(SimulationTest, AChangedBitIsFoundOrCostsTheLastStep) {
