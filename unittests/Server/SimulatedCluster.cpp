@@ -391,6 +391,25 @@ void SimulatedCluster::checkEnd() {
   }
 }
 
+std::string SimulatedCluster::files() const {
+  std::string result;
+  for (const Worker &worker : workers)
+    for (const std::string &name : worker.storage.names()) {
+      const std::string &content = worker.storage.content(name);
+      result += fmt::format("{} {}:", name, content.size());
+      if (name.find("journal") == std::string::npos)
+        result += content;
+    }
+  return result;
+}
+
+std::string SimulatedCluster::values() {
+  std::string result;
+  for (const Worker &worker : workers)
+    result += contentOf(*worker.server);
+  return result;
+}
+
 std::string SimulatedCluster::rot(size_t times) {
   for (size_t time = 0; time < times && violation.empty(); ++time) {
     const size_t which = pick(workerCount);

@@ -50,6 +50,13 @@ public:
   /// never finished. Returns the first violation.
   std::string rot(size_t times);
 
+  /// The names, sizes and contents of the files on all disks. Without the contents of journals,
+  /// which have random numbers: those of attempts, and SQLite's own.
+  std::string files() const;
+  /// All workers' parameters and states.
+  std::string values();
+
+  size_t events = 0;
   /// Counted over all workers.
   size_t applied = 0, restarts = 0, aborted = 0, refused = 0;
   size_t partitions = 0, unreachable = 0; ///< how often connections were cut, and calls over these
@@ -133,7 +140,7 @@ private:
   std::deque<LateMessage> late;
   std::map<RequestKey, Step> steps; ///< all that were ever begun
   std::set<RequestKey> unfinished;  ///< that some worker has not applied
-  size_t answered = 0, events = 0;
+  size_t answered = 0;
   std::string violation;
 };
 

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
+#include <string>
+#include <tuple>
 
 using namespace updraft::server;
 
@@ -50,4 +53,20 @@ TEST(SimulationTest, AChangedBitIsFoundOrCostsTheLastStep) {
     refused += cluster.refused;
   }
   EXPECT_GE(refused, 200u); // most other bits are in parts of the catalog that SQLite doesn't use
+}
+
+TEST(SimulationTest, ASeedReplaysExactly) {
+  const auto endOf = [](uint64_t seed, const Disturbances &disturbances) {
+    SimulatedCluster cluster(seed, disturbances);
+    EXPECT_EQ(cluster.run(30), "");
+    const std::hash<std::string> hash;
+    return std::tuple(cluster.events, cluster.applied, cluster.restarts, cluster.aborted,
+                      cluster.unreachable, hash(cluster.values()), hash(cluster.files()));
+  };
+  for (uint64_t seed = 1; seed <= 5; ++seed)
+    for (const double powerLoss : {0.0, 0.02}) {
+      const Disturbances some{
+          .powerLoss = powerLoss, .fullDisk = powerLoss / 2, .snapshot = 0.02, .partition = 0.002};
+      EXPECT_EQ(endOf(seed, some), endOf(seed, some)) << seed << ", " << powerLoss;
+    }
 }
