@@ -14,34 +14,35 @@ using namespace updraft;
 using server::Reason;
 using server::Refusal;
 
+/// The code of each reason. The first reason of a code is the one that needs no metadata.
+static constexpr std::pair<Reason, grpc::StatusCode> codes[] = {
+    {Reason::InvalidArgument, grpc::StatusCode::INVALID_ARGUMENT},
+    {Reason::NotFound, grpc::StatusCode::NOT_FOUND},
+    {Reason::ContextUnknown, grpc::StatusCode::NOT_FOUND},
+    {Reason::AlreadyExists, grpc::StatusCode::ALREADY_EXISTS},
+    {Reason::FailedPrecondition, grpc::StatusCode::FAILED_PRECONDITION},
+    {Reason::ClientUnknown, grpc::StatusCode::FAILED_PRECONDITION},
+    {Reason::Stale, grpc::StatusCode::FAILED_PRECONDITION},
+    {Reason::ResourceExhausted, grpc::StatusCode::RESOURCE_EXHAUSTED},
+    {Reason::Aborted, grpc::StatusCode::ABORTED},
+    {Reason::OutcomeUnknown, grpc::StatusCode::ABORTED},
+    {Reason::Unavailable, grpc::StatusCode::UNAVAILABLE},
+    {Reason::Unauthenticated, grpc::StatusCode::UNAUTHENTICATED},
+    {Reason::PermissionDenied, grpc::StatusCode::PERMISSION_DENIED},
+};
+
 static grpc::StatusCode codeOf(Reason reason) {
-  switch (reason) {
-  case Reason::InvalidArgument:
-    return grpc::StatusCode::INVALID_ARGUMENT;
-  case Reason::NotFound:
-  case Reason::ContextUnknown:
-    return grpc::StatusCode::NOT_FOUND;
-  case Reason::AlreadyExists:
-    return grpc::StatusCode::ALREADY_EXISTS;
-  case Reason::FailedPrecondition:
-  case Reason::ClientUnknown:
-  case Reason::Stale:
-    return grpc::StatusCode::FAILED_PRECONDITION;
-  case Reason::ResourceExhausted:
-    return grpc::StatusCode::RESOURCE_EXHAUSTED;
-  case Reason::Aborted:
-  case Reason::OutcomeUnknown:
-    return grpc::StatusCode::ABORTED;
-  case Reason::Unavailable:
-    return grpc::StatusCode::UNAVAILABLE;
-  case Reason::Unauthenticated:
-    return grpc::StatusCode::UNAUTHENTICATED;
-  case Reason::PermissionDenied:
-    return grpc::StatusCode::PERMISSION_DENIED;
-  case Reason::Internal:
-    break;
-  }
+  for (const auto &[each, code] : codes)
+    if (each == reason)
+      return code;
   return grpc::StatusCode::INTERNAL;
+}
+
+Reason worker::reasonOf(grpc::StatusCode code) {
+  for (const auto &[reason, each] : codes)
+    if (each == code)
+      return reason;
+  return Reason::Unavailable;
 }
 
 static constexpr const char *metadataKey = "updraft-reason";

@@ -22,6 +22,9 @@ namespace updraft::worker {
 grpc::Status answer(grpc::ServerContext &context, const char *method,
                     const std::function<void()> &work);
 
+/// The reason of a status without trailing metadata. Other errors than those of `answer` may pass,
+/// and are Unavailable.
+server::Reason reasonOf(grpc::StatusCode code);
 /// The reason of a status that `answer` has made with trailing metadata; none without.
 std::optional<server::Reason>
 reasonIn(const std::multimap<grpc::string_ref, grpc::string_ref> &trailingMetadata);

@@ -121,17 +121,13 @@ void PeerChannels::call(const std::function<grpc::Status(grpc::ClientContext &)>
   const grpc::Status status = method(context);
   if (status.ok())
     return;
-  Reason reason = Reason::Unavailable;
-  if (const auto told = reasonIn(context.GetServerTrailingMetadata()))
-    reason = *told;
-  else if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION)
-    reason = Reason::FailedPrecondition;
-  else if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT)
-    reason = Reason::InvalidArgument;
-  else if (status.error_code() == grpc::StatusCode::NOT_FOUND)
-    reason = Reason::NotFound;
-  else if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED)
-    reason = Reason::ResourceExhausted;
+  const auto told = reasonIn(context.GetServerTrailingMetadata());
+  const Reason reason = told ? *told : reasonOf(status.error_code());
+  // Otherwise clients would look for it among their own credentials.
+  if (reason == Reason::Unauthenticated || reason == Reason::PermissionDenied)
+    throw Refusal(Reason::FailedPrecondition,
+                  "one of the workers refuses another (--peers, --peer-token, --tls-peer-ca): " +
+                      status.error_message());
   throw Refusal(reason, status.error_message());
 }
 

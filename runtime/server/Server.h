@@ -123,6 +123,11 @@ public:
   /// doesn't know. Called every few seconds.
   void resolve(Peers &peers);
 
+  /// Called after a snapshot that was written, or that failed with an error.
+  using SnapshotObserver =
+      std::function<void(std::chrono::duration<double> taken, const std::string &error)>;
+  /// Before other threads use the server.
+  void observeSnapshots(SnapshotObserver by) { observeSnapshot = std::move(by); }
   /// Writes a snapshot. Changes wait while values are copied, not while they are written. Throws
   /// FailedPrecondition without a store.
   void takeSnapshot();
@@ -180,6 +185,7 @@ private:
   void abort(Prepared &prepared);
   void tell(Decision decision, Peers &peers);
   std::shared_ptr<Prepared> takePrepared(const RequestKey &request);
+  void writeSnapshot();
   void listTransactions();
 
   void restore();
@@ -197,6 +203,7 @@ private:
   Recorder recorder;
   mutable std::mutex mutex; ///< guards `optimizers`
   std::map<std::string, Entry> optimizers;
+  SnapshotObserver observeSnapshot;
   std::mutex snapshots;                 ///< held while a snapshot is taken
   std::atomic<uint64_t> inSnapshot = 0; ///< changes
   std::atomic<uint64_t> steps = 0;

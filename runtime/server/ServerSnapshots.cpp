@@ -8,7 +8,9 @@
 #include "runtime/store/StoreError.h"
 
 #include <charconv>
+#include <chrono>
 #include <cstring>
+#include <exception>
 #include <fmt/format.h>
 #include <map>
 #include <memory>
@@ -70,6 +72,21 @@ void Server::takeSnapshot() {
     throw Refusal(Reason::FailedPrecondition,
                   "the worker keeps nothing on a disk; start it with --store");
   const std::lock_guard one(snapshots);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto observe = [&](const std::string &error) {
+    if (observeSnapshot)
+      observeSnapshot(std::chrono::steady_clock::now() - begin, error);
+  };
+  try {
+    writeSnapshot();
+  } catch (const std::exception &error) { // also if there is no memory for the copies
+    observe(error.what());
+    throw;
+  }
+  observe({});
+}
+
+void Server::writeSnapshot() {
   const Parameters all = params.all();
   size_t bytes = 0;
   for (const auto &parameter : all)

@@ -3,7 +3,6 @@
 #ifndef UPDRAFT_TOOLS_UPDRAFT_WORKER_SNAPSHOTSCHEDULE_H
 #define UPDRAFT_TOOLS_UPDRAFT_WORKER_SNAPSHOTSCHEDULE_H
 
-#include "Metrics.h"
 #include "runtime/server/Server.h"
 
 #include <chrono>
@@ -15,21 +14,18 @@ namespace updraft::worker {
 /// longer than it should be. One thread at a time calls its functions.
 class SnapshotSchedule {
 public:
-  SnapshotSchedule(server::Server &server, Metrics &metrics, std::chrono::seconds interval,
-                   uint64_t journalBytes)
-      : server(server), metrics(metrics), interval(interval), journalBytes(journalBytes) {}
+  SnapshotSchedule(server::Server &server, std::chrono::seconds interval, uint64_t journalBytes)
+      : server(server), interval(interval), journalBytes(journalBytes) {}
 
-  /// Writes a snapshot if it is time. On an error logs it, and tries again after the interval.
+  /// Writes a snapshot if it is time. After an error tries again after the interval.
   void tick();
-  /// Writes a last snapshot if something has changed. Returns false, and logs the error, on an
-  /// error.
+  /// Writes a last snapshot if something has changed. Returns false on an error.
   bool finish();
 
 private:
   bool take();
 
   server::Server &server;
-  Metrics &metrics;
   const std::chrono::seconds interval;
   const uint64_t journalBytes;
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();

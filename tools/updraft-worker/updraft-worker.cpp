@@ -231,9 +231,16 @@ int run(const Options &options, FileContents contents) {
          {"parameters", std::to_string(found.parameters)},
          {"optimizers", std::to_string(found.optimizers)}});
   }
+  server.observeSnapshots([&](std::chrono::duration<double> taken, const std::string &error) {
+    metrics.countSnapshot(error.empty(), taken.count());
+    if (error.empty())
+      log(Severity::Info, "snapshot written", {{"seconds", fmt::format("{:.3f}", taken.count())}});
+    else
+      log(Severity::Error, "snapshot failed", {{"error", error}});
+  });
   std::optional<SnapshotSchedule> snapshots;
   if (store)
-    snapshots.emplace(server, metrics, std::chrono::seconds(options.snapshotInterval),
+    snapshots.emplace(server, std::chrono::seconds(options.snapshotInterval),
                       uint64_t(options.journal) << 20);
   const Everyone everyone;
   const Access &access = contents.access ? static_cast<const Access &>(*contents.access) : everyone;

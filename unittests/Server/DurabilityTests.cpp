@@ -12,6 +12,7 @@
 #include <chrono>
 #include <new>
 #include <optional>
+#include <utility>
 
 using namespace updraft::server;
 using updraft::store::PowerLoss;
