@@ -3,7 +3,7 @@
 #include "RuleDescription.h"
 
 #include "TypeName.h"
-#include "mlir/IR/Matchers.h"
+#include "Updraft/Transforms/ExclusiveConditions.h"
 #include "runtime/base/DType.h"
 #include "updraft/Conversion/PlanInterface.h"
 #include "updraft/Conversion/StateList.h"
@@ -115,38 +115,6 @@ static void addRequirements(PlanOp plan, const RuleFacts &facts, runtime::RuleIn
           rule.hypers.begin()));
     rule.derived.push_back(std::move(derived));
   }
-}
-
-/// Returns the flags that all hold if a result of a prologue holds, itself included.
-static llvm::SetVector<Value> conjunctsOf(OpResult result) {
-  auto prologue = result.getDefiningOp<PrologueOp>();
-  llvm::SetVector<Value> conjuncts;
-  conjuncts.insert(
-      prologue.getBody().front().getTerminator()->getOperand(result.getResultNumber()));
-  // The list grows during the loop.
-  for (size_t i = 0; i < conjuncts.size(); ++i)
-    if (auto both = conjuncts[i].getDefiningOp<arith::AndIOp>())
-      conjuncts.insert(both->operand_begin(), both->operand_end());
-  return conjuncts;
-}
-
-/// Whether one flag is `not` of the other one.
-static bool areOpposite(Value first, Value second) {
-  auto isNot = [](Value flag, Value other) {
-    auto change = flag.getDefiningOp<arith::XOrIOp>();
-    return change && change.getLhs() == other && matchPattern(change.getRhs(), m_One());
-  };
-  return isNot(first, second) || isNot(second, first);
-}
-
-/// Whether two results of a prologue never hold together.
-static bool neverHoldTogether(OpResult first, OpResult second) {
-  if (first.getOwner() != second.getOwner())
-    return false;
-  const llvm::SetVector<Value> ofFirst = conjunctsOf(first), ofSecond = conjunctsOf(second);
-  return llvm::any_of(ofFirst, [&](Value flag) {
-    return llvm::any_of(ofSecond, [&](Value other) { return areOpposite(flag, other); });
-  });
 }
 
 namespace {
@@ -263,8 +231,7 @@ private:
   void addExclusiveConditions() {
     for (size_t second = 0; second < conditions.size(); ++second)
       for (size_t first = 0; first < second; ++first)
-        if (neverHoldTogether(cast<OpResult>(conditions[first]),
-                              cast<OpResult>(conditions[second])))
+        if (neverHoldTogether(conditions[first], conditions[second]))
           result.exclusiveConditions.push_back(
               std::minmax({rowPositionOf(conditions[first]), rowPositionOf(conditions[second])}));
     llvm::sort(result.exclusiveConditions);

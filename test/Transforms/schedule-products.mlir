@@ -245,3 +245,31 @@ updraft.rule @Double compute f64 matrix fast {
   %b = updraft.product f16 %a, %grad : f64
   updraft.next %b : f64
 }
+
+// -----
+
+// Operands that are made of different products come from different sweeps, so that the first one
+// isn't in memory until the second can be made.
+// CHECK-LABEL: updraft.plan @Separate
+// CHECK:         %[[A:.*]] = updraft.multiply %grad, %grad transposed
+// CHECK:         %[[B:.*]] = updraft.multiply %param, %param transposed
+// CHECK:         %[[HALF:.*]] = updraft.sweep over rows_by_rows reads(%[[A]] : {{.*}}) -> !updraft.stream<f32, rows_by_rows> {
+// CHECK:         %[[TWICE:.*]] = updraft.sweep over rows_by_rows reads(%[[B]] : {{.*}}) -> !updraft.stream<f32, rows_by_rows> {
+// CHECK:         updraft.multiply %[[HALF]], %grad
+// CHECK:         updraft.multiply %[[TWICE]], %grad
+updraft.rule @Separate compute f32 matrix {
+  %half = arith.constant 0.5 : f32
+  %two = arith.constant 2.0 : f32
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %gt = updraft.transpose %grad : f32
+  %pt = updraft.transpose %param : f32
+  %a = updraft.product %grad, %gt : f32
+  %b = updraft.product %param, %pt : f32
+  %ah = arith.mulf %a, %half : f32
+  %bt = arith.mulf %b, %two : f32
+  %u = updraft.product %ah, %grad : f32
+  %v = updraft.product %bt, %grad : f32
+  %w = arith.addf %u, %v : f32
+  updraft.next %w : f32
+}

@@ -251,7 +251,7 @@ TEST_F(DeviceCallReads, NeedHostMemory) {
       plan.reserve(tables, scratch, emulator->matrixBytes(), runtime::callingThread());
   EXPECT_EQ(status.code(), UPD_OUT_OF_MEMORY);
   const std::string start = "no host memory for ",
-                    end = " bytes; rule `SOAP` computes `sort_columns` on the host";
+                    end = " bytes; rule `SOAP` computes `eigenvalues` on the host";
   EXPECT_TRUE(status.message().starts_with(start)) << status.message();
   EXPECT_TRUE(status.message().ends_with(end)) << status.message();
 }

@@ -29,6 +29,20 @@ def Updraft_TensorInput : OpInterface<"TensorInputOpInterface"> {
   ];
 }
 
+def Updraft_Stage : OpInterface<"StageOpInterface"> {
+  let description = [{
+    An operation of a plan that runs over streams. Its operands are the streams that it reads, and
+    its results those that it makes.
+  }];
+  let cppNamespace = "::updraft";
+  let methods = [
+    InterfaceMethod<"Returns the flag without which a step leaves the stage out, or null.",
+                    "::mlir::Value", "getCondition">,
+    InterfaceMethod<"Returns the streams of the parameter and of states that it writes.",
+                    "::llvm::SmallVector<::mlir::Value>", "getWritten">
+  ];
+}
+
 // An operation that says which extent its result has.
 def Updraft_WithExtent : DeclareOpInterfaceMethods<Updraft_InferExtent>;
 

@@ -249,7 +249,7 @@ def Updraft_CommitOp : Updraft_Op<"commit", [HasParent<"PlanOp">, AttrSizedOpera
 
 def Updraft_SweepOp : Updraft_Op<"sweep", [
     HasParent<"PlanOp">, AttrSizedOperandSegments,
-    IsolatedFromAbove, SingleBlock, Updraft_NamedArguments]> {
+    IsolatedFromAbove, SingleBlock, Updraft_NamedArguments, Updraft_Stage]> {
   let summary = "one sweep over data";
   let description = [{
     Runs its body for every value of its extent: for every element, row, column or batch of a
@@ -317,6 +317,7 @@ def Updraft_SweepOp : Updraft_Op<"sweep", [
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
+    ::llvm::SmallVector<::mlir::Value> getWritten() { return getWrites(); }
     /// The reductions, in order.
     auto getReductionRange() { return getReductions().getAsRange<ReductionAttr>(); }
     /// The results that are not reductions.
@@ -344,7 +345,7 @@ class Updraft_ScaleType<string scale> : OptionalTypesMatchWith<
     "::llvm::cast<StreamType>($_self).getStorage()">;
 
 def Updraft_MultiplyOp : Updraft_Op<"multiply", [
-    HasParent<"PlanOp">, AttrSizedOperandSegments, Updraft_OfWholeMatrices,
+    HasParent<"PlanOp">, AttrSizedOperandSegments, Updraft_OfWholeMatrices, Updraft_Stage,
     Updraft_TermType<"addend">, Updraft_TermType<"target">, Updraft_ScaleType<"scale">,
     Updraft_ScaleType<"addend_scale">, Updraft_ScaleType<"sum_scale">,
     Updraft_ScaleType<"target_scale">]> {
@@ -407,11 +408,16 @@ def Updraft_MultiplyOp : Updraft_Op<"multiply", [
     (`target` `(` $target^ `)`)? (`target_scale` `(` $target_scale^ `)`)? attr-dict
     `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
+  let extraClassDeclaration = [{
+    ::llvm::SmallVector<::mlir::Value> getWritten() {
+      return ::llvm::SmallVector<::mlir::Value>(getTarget() ? 1 : 0, getTarget());
+    }
+  }];
   let hasVerifier = 1;
 }
 
 def Updraft_CallOp : Updraft_Op<"call", [
-    HasParent<"PlanOp">, AttrSizedOperandSegments, Updraft_OfWholeMatrices]> {
+    HasParent<"PlanOp">, AttrSizedOperandSegments, Updraft_OfWholeMatrices, Updraft_Stage]> {
   let summary = "a call of a function of matrices in memory";
   let description = [{
     Computes all values of `updraft.apply`. The result is a temporary, which is not in the memory of
@@ -438,6 +444,7 @@ def Updraft_CallOp : Updraft_Op<"call", [
     `:` functional-type($inputs, $result)
   }];
   let extraClassDeclaration = [{
+    ::llvm::SmallVector<::mlir::Value> getWritten() { return {}; }
     /// Whether the host computes it for GPUs, which have a kernel only for transposes.
     bool isOfHost() { return getFunction() != MatrixFunction::transpose; }
   }];

@@ -381,6 +381,22 @@ def FuseEpiloguesPass : Pass<"updraft-fuse-epilogues", "::mlir::ModuleOp"> {
   ];
 }
 
+def OrderStagesPass : Pass<"updraft-order-stages", "::mlir::ModuleOp"> {
+  let summary = "Order the stages of a plan so that fewer matrices are in memory at a time";
+  let description = [{
+    The schedule takes what the rule computes side by side. A rule that preconditions both sides of
+    a matrix computes one matrix after the other for each side, and it needs fewer at a time if it
+    first comes to the end of one side. Between two prologues, this pass searches for the order that
+    needs the fewest matrices. It keeps the order of stages that use the same stream of the plan, if
+    one of them writes it. A sweep can make a matrix in the memory of one that it reads, and calls
+    that follow each other run at the same time. Nothing changes if the order of the schedule is as
+    good, or if the search takes too long. Bits stay the same.
+  }];
+  let statistics = [
+    Statistic<"orderedSections", "ordered-sections", "Lists of stages that have another order">
+  ];
+}
+
 def ExpandMathPass : Pass<"updraft-expand-math", "::mlir::ModuleOp"> {
   let summary = "Expand mathematical functions into arithmetic";
   let description = [{

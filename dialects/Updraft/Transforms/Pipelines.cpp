@@ -6,7 +6,10 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
-void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
+using namespace updraft;
+
+/// Adds the passes to a plan for any target.
+static void addSchedule(mlir::OpPassManager &passes) {
   passes.addPass(createSeparateProbesPass());
   passes.addPass(createExpandStoragePass());
   passes.addPass(createSimplifyPass());
@@ -15,9 +18,15 @@ void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
   passes.addPass(createSchedulePass());
 }
 
+void updraft::buildPlanPipeline(mlir::OpPassManager &passes) {
+  addSchedule(passes);
+  passes.addPass(createOrderStagesPass());
+}
+
 void updraft::buildCPUPlanPipeline(mlir::OpPassManager &passes) {
-  buildPlanPipeline(passes);
+  addSchedule(passes);
   passes.addPass(createFuseEpiloguesPass());
+  passes.addPass(createOrderStagesPass());
 }
 
 void updraft::buildTorchPipeline(mlir::OpPassManager &passes) {
@@ -30,10 +39,11 @@ void updraft::registerRulePipelines() {
   mlir::PassPipelineRegistration<>(
       "updraft-plan-pipeline",
       "From rules to plans: separate probes, expand storage, simplify, relax, orient products, "
-      "schedule",
+      "schedule, order stages",
       buildPlanPipeline);
   mlir::PassPipelineRegistration<>("updraft-cpu-plan-pipeline",
-                                   "From rules to plans for a CPU: the same, fuse epilogues",
+                                   "From rules to plans for a CPU: the same, but fuse epilogues "
+                                   "before the stages are ordered",
                                    buildCPUPlanPipeline);
   mlir::PassPipelineRegistration<>(
       "updraft-torch-pipeline",

@@ -379,10 +379,9 @@ LogicalResult Scheduler::createSweep(const SweepDraft &draft, Value condition) {
   for (auto [made, result] : llvm::zip(draft.made, sweep.getTemporaries()))
     (isRuleInput(made) ? convertedInputs : planValues).map(made, result);
   // Later sweeps read the early store.
-  for (const Store &store : stores)
-    if (draft.over == extents.of(store.current) && store.stage == draft.stage &&
-        draft.stage < stages.writing())
-      planValues.map(store.next, planValues.lookup(store.current));
+  if (isMatrixExtent(draft.over) && draft.stage < stages.writing())
+    for (auto [value, then] : draft.writes)
+      planValues.map(then, planValues.lookup(value));
   return success();
 }
 

@@ -5,6 +5,8 @@
 
 #include "Updraft/Transforms/SweepDrafts.h"
 
+#include "llvm/ADT/IntEqClasses.h"
+
 using namespace mlir;
 using namespace updraft;
 
@@ -38,6 +40,8 @@ public:
 
 private:
   SweepDraft draftMatrixSweep(Extent over, unsigned stage) const;
+  void computeMatrixSlice(SweepDraft &sweep) const;
+  std::vector<SweepDraft> separate(SweepDraft whole) const;
   SweepDraft draftSmallerSweep(Extent over, unsigned stage, ArrayRef<SweepDraft> matrices) const;
   void addSmallerSweep(SweepDraft sweep);
   void add(SweepDraft sweep);
@@ -68,7 +72,7 @@ std::vector<SweepDraft> Drafter::run() {
   std::vector<SweepDraft> matrices;
   for (unsigned stage = 0; stage <= stages.writing(); ++stage)
     for (Extent over : matrixExtents)
-      matrices.push_back(draftMatrixSweep(over, stage));
+      llvm::append_range(matrices, separate(draftMatrixSweep(over, stage)));
   for (unsigned stage = 0; stage <= stages.writing(); ++stage) {
     for (Extent over : {Extent::batch, Extent::row, Extent::column})
       addSmallerSweep(draftSmallerSweep(over, stage, matrices));
@@ -87,9 +91,53 @@ SweepDraft Drafter::draftMatrixSweep(Extent over, unsigned stage) const {
       sweep.writes.push_back({store.current, store.next});
   // Products read a stored value where it is.
   llvm::erase_if(sweep.made, [&](Value value) { return isStoredAt(value, stage, stores); });
-  sweep.slice = Slice::compute(
-      sweep.roots(), [&](Value value) { return stages.isSweepInput(value, over, stage, stores); });
+  computeMatrixSlice(sweep);
   return sweep;
+}
+
+void Drafter::computeMatrixSlice(SweepDraft &sweep) const {
+  sweep.slice = Slice::compute(sweep.roots(), [&](Value value) {
+    return stages.isSweepInput(value, sweep.over, sweep.stage, stores);
+  });
+}
+
+// A sweep that makes several matrices, and reads other ones for each, becomes several sweeps. They
+// don't have to follow each other, so that fewer matrices are in memory at a time.
+std::vector<SweepDraft> Drafter::separate(SweepDraft whole) const {
+  std::vector<SweepDraft> parts; // each with one result
+  for (ReduceOp reduce : whole.reductions)
+    parts.push_back({whole.over, whole.stage, {reduce}});
+  for (Value made : whole.made)
+    parts.push_back({whole.over, whole.stage, {}, {made}});
+  for (auto write : whole.writes)
+    parts.push_back({whole.over, whole.stage, {}, {}, {write}});
+  llvm::IntEqClasses classes(parts.size());
+  llvm::DenseMap<Value, unsigned> readers; // of matrices
+  const auto addReader = [&](Value matrix, unsigned part) {
+    if (const auto [reader, isNew] = readers.try_emplace(matrix, part); !isNew)
+      classes.join(reader->second, part);
+  };
+  for (auto [index, part] : llvm::enumerate(parts)) {
+    computeMatrixSlice(part);
+    for (Value input : part.slice.inputs)
+      if (isMatrixExtent(extents.of(input)))
+        addReader(input, index);
+    for (auto [current, next] : part.writes)
+      addReader(current, index);
+  }
+  classes.compress();
+  std::vector<SweepDraft> separated(classes.getNumClasses(), {whole.over, whole.stage});
+  for (auto [index, part] : llvm::enumerate(parts)) {
+    SweepDraft &own = separated[classes[index]];
+    llvm::append_range(own.reductions, part.reductions);
+    llvm::append_range(own.made, part.made);
+    llvm::append_range(own.writes, part.writes);
+  }
+  if (llvm::count_if(separated, [](const SweepDraft &each) { return !each.made.empty(); }) < 2)
+    return {std::move(whole)};
+  for (SweepDraft &each : separated)
+    computeMatrixSlice(each);
+  return separated;
 }
 
 // Keeps the values that functions of matrices read. If there is a sweep, it also computes the
