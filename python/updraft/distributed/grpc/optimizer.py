@@ -280,13 +280,17 @@ class DistributedOptimizer:
     ) -> None:
         definition = definition_of(rule)
         self.name = name
+        self._defaults = dict(definition.hypers)
         self._workers = workers
         self._lease = lease
         self.param_groups = [dict(definition.hypers) | dict(group) for group in groups]
         self._places: dict[str, int] = {}
         self._group_on: dict[int, dict[int, int]] = {}  # by worker, then by group
         requests: dict[int, messages.CreateOptimizerRequest] = {}
-        source, settings = definition._chosen_text({})
+        deciding: dict[str, Any] = {}  # the rule's static flags, such as SGD's with a momentum
+        for group in self.param_groups:
+            deciding = definition._deciding_values(group) | deciding
+        source, settings = definition._chosen_text(deciding)
         if isinstance(definition, PackageDefinition):
             settings = {}  # the groups have the hyperparameters
         numbers = itertools.count()  # of parameters, over all workers
@@ -350,9 +354,9 @@ class DistributedOptimizer:
                     if self._sent[number].get(key) != value:
                         self._sent[number].pop(key, None)
 
-    @staticmethod
-    def _hypers(group: Mapping[str, Any]) -> dict[str, float]:
-        return {name: float(value) for name, value in group.items() if name != "params"}
+    def _hypers(self, group: Mapping[str, Any]) -> dict[str, float]:
+        # Schedulers add entries of their own.
+        return {name: float(value) for name, value in group.items() if name in self._defaults}
 
     def _call_all(self, call: Any, most: float = math.inf) -> dict[int, Any]:
         return self._workers.call_each(self._group_on, call, most)
