@@ -1,7 +1,6 @@
 // RUN: updraft-opt %s -updraft-schedule -updraft-order-stages -split-input-file | FileCheck %s
 
-// One side of the matrix comes to its end before the other begins: two matrices at a time, not
-// three.
+// One side of the matrix is finished before the other starts: two matrices at a time, not three.
 // CHECK-LABEL: updraft.plan @Sides
 // CHECK:         %[[LEFT:.*]] = updraft.multiply symmetric %grad, %grad transposed
 // CHECK-NEXT:    %[[LEFT2:.*]] = updraft.multiply symmetric %[[LEFT]], %[[LEFT]]
@@ -71,4 +70,27 @@ updraft.rule @Kept compute f32 matrix {
   %move = updraft.product %gram, %m1 : f32
   %p1 = arith.subf %param, %move : f32
   updraft.next %p1, %m1 : f32, f32
+}
+
+// -----
+
+// A prologue separates the sections. A matrix of the first one is read in the second one.
+// CHECK-LABEL: updraft.plan @Sections
+// CHECK:         %[[SQUARE:.*]] = updraft.multiply symmetric %grad, %grad transposed
+// CHECK:         reduces [#updraft.reduction<sum over tensor>]
+// CHECK:         updraft.prologue
+// CHECK:         %[[LEFT:.*]] = updraft.sweep over rows_by_rows scalars({{.*}}) reads(%[[SQUARE]] :
+// CHECK:         %[[MOVE:.*]] = updraft.multiply %[[LEFT]], %grad
+// CHECK:         updraft.sweep reads(%param, %[[MOVE]] :
+updraft.rule @Sections compute f32 matrix {
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %gt = updraft.transpose %grad : f32
+  %square = updraft.product symmetric %grad, %gt : f32
+  %sum = updraft.reduce sum %square over tensor : f32
+  %scale = arith.truncf %sum : f64 to f32
+  %left = arith.divf %square, %scale : f32
+  %move = updraft.product %left, %grad : f32
+  %p1 = arith.subf %param, %move : f32
+  updraft.next %p1 : f32
 }

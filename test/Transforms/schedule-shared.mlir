@@ -1,4 +1,5 @@
 // RUN: updraft-opt %s -split-input-file -updraft-simplify -updraft-schedule -verify-diagnostics | FileCheck %s
+// RUN: updraft-opt %s -split-input-file -updraft-simplify -updraft-schedule -updraft-order-stages -verify-diagnostics | FileCheck %s
 
 // Values for matrices are also computed for vectors, which don't need them. A reduction that equals
 // another, and its position in the order, must be kept.

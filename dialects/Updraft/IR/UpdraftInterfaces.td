@@ -31,16 +31,14 @@ def Updraft_TensorInput : OpInterface<"TensorInputOpInterface"> {
 
 def Updraft_Stage : OpInterface<"StageOpInterface"> {
   let description = [{
-    An operation of a plan that runs over streams. Its operands are the streams that it reads, and
-    its results those that it makes.
+    An operation of a plan that runs over streams: a sweep, a product or a call. Its operands
+    include the streams that it reads and writes. Its results are the streams and reductions that it
+    makes.
   }];
   let cppNamespace = "::updraft";
-  let methods = [
-    InterfaceMethod<"Returns the flag without which a step leaves the stage out, or null.",
-                    "::mlir::Value", "getCondition">,
-    InterfaceMethod<"Returns the streams of the parameter and of states that it writes.",
-                    "::llvm::SmallVector<::mlir::Value>", "getWritten">
-  ];
+  let methods = [InterfaceMethod<
+      "Returns the flag without which a step leaves the stage out, or null.", "::mlir::Value",
+      "getCondition">];
 }
 
 // An operation that says which extent its result has.

@@ -317,7 +317,6 @@ def Updraft_SweepOp : Updraft_Op<"sweep", [
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
-    ::llvm::SmallVector<::mlir::Value> getWritten() { return getWrites(); }
     /// The reductions, in order.
     auto getReductionRange() { return getReductions().getAsRange<ReductionAttr>(); }
     /// The results that are not reductions.
@@ -408,11 +407,6 @@ def Updraft_MultiplyOp : Updraft_Op<"multiply", [
     (`target` `(` $target^ `)`)? (`target_scale` `(` $target_scale^ `)`)? attr-dict
     `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
-  let extraClassDeclaration = [{
-    ::llvm::SmallVector<::mlir::Value> getWritten() {
-      return ::llvm::SmallVector<::mlir::Value>(getTarget() ? 1 : 0, getTarget());
-    }
-  }];
   let hasVerifier = 1;
 }
 
@@ -444,7 +438,6 @@ def Updraft_CallOp : Updraft_Op<"call", [
     `:` functional-type($inputs, $result)
   }];
   let extraClassDeclaration = [{
-    ::llvm::SmallVector<::mlir::Value> getWritten() { return {}; }
     /// Whether the host computes it for GPUs, which have a kernel only for transposes.
     bool isOfHost() { return getFunction() != MatrixFunction::transpose; }
   }];

@@ -33,7 +33,7 @@ static bool areOpposite(Value first, Value second) {
 }
 
 bool updraft::neverHoldTogether(Value first, Value second) {
-  if (!first || !second || first.getDefiningOp() != second.getDefiningOp())
+  if (!first || !second || first == second || first.getDefiningOp() != second.getDefiningOp())
     return false;
   const llvm::SetVector<Value> ofFirst = conjunctsOf(cast<OpResult>(first)),
                                ofSecond = conjunctsOf(cast<OpResult>(second));

@@ -1,7 +1,8 @@
 //===- OrderStages.cpp - An order of stages that needs fewer matrices at a time ---------------===//
-// The matrices between stages are counted, whatever their shapes. For a square parameter all have
-// one size, so their number is the memory that a step needs.
+// For a square parameter all matrices between stages have one size, so their number is the memory
+// that a step needs.
 
+#include "Updraft/IR/Products.h"
 #include "Updraft/IR/UpdraftOps.h"
 #include "Updraft/Transforms/ExclusiveConditions.h"
 #include "Updraft/Transforms/Passes.h"
@@ -9,6 +10,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
+#include <algorithm>
 #include <optional>
 
 using namespace mlir;
@@ -16,8 +18,25 @@ using namespace updraft;
 
 namespace {
 
-/// The most sets of stages that a search looks at. It then gives up.
+/// The most sets of finished stages that the searches of a section look at.
 constexpr size_t maxVisited = 10'000;
+/// The most stages of a section that is searched, because the search recurses.
+constexpr size_t maxStages = 2'000;
+
+/// The sides of a parameter in proportion, such as 1 and 4.
+struct Sides {
+  unsigned rows, columns;
+};
+
+/// The size of a matrix over an extent. A matrix of chosen rows or columns counts as their square.
+unsigned sizeOf(Extent matrix, Sides sides) {
+  if (matrix == Extent::element)
+    return sides.rows * sides.columns;
+  if (!isSquareExtent(matrix))
+    return std::min(sides.rows, sides.columns) * std::min(sides.rows, sides.columns);
+  const unsigned side = matrix == Extent::rows_by_rows ? sides.rows : sides.columns;
+  return side * side;
+}
 
 bool isMatrix(Value value) {
   auto stream = dyn_cast<StreamType>(value.getType());
@@ -27,26 +46,28 @@ bool isMatrix(Value value) {
 /// Stages between two prologues, by their numbers, and the matrices that they make and read.
 class Section {
 public:
-  explicit Section(ArrayRef<StageOpInterface> stages);
+  Section(ArrayRef<StageOpInterface> stages, Sides sides);
 
   using Order = SmallVector<unsigned>;
 
-  /// The most matrices that are needed at a time, in the order of the program.
-  unsigned mostNeeded() const;
-  /// An order in which fewer than `limit` matrices are needed at a time, and as few as possible;
-  /// nothing if there is none, or if it takes long to find.
+  /// The memory for the matrices that are needed at a time.
+  unsigned memoryFor(ArrayRef<unsigned> order) const;
+  /// An order that needs less memory than `limit`, and as little as possible. `std::nullopt` if
+  /// there is none or the search exceeds its limit.
   std::optional<Order> orderBelow(unsigned limit) const;
 
 private:
   struct Matrix {
     Value value;
+    unsigned size;
     SmallVector<unsigned> readers;
     bool isReadLater = false; // by a stage of a later section
   };
   struct Stage {
     llvm::BitVector before; // the stages that come before it
     SmallVector<unsigned> reads, makes;
-    bool isSweep = false, isCall = false;
+    std::optional<Extent> sweptOver;
+    bool isCall = false;
   };
 
   /// The progress of a step.
@@ -58,18 +79,22 @@ private:
     llvm::BitVector freed; // the matrices that they read last
   };
 
+  using Visited = llvm::DenseSet<std::pair<llvm::BitVector, llvm::BitVector>>;
+
   unsigned numberOf(Value matrix);
   Progress start() const;
   bool isReady(const Progress &progress, unsigned stage) const;
   bool runsWithCalls(const Progress &progress, unsigned stage) const;
   bool isReadLast(const Progress &progress, unsigned matrix, unsigned reader) const;
-  /// The number of matrices that a stage needs in memory while it runs.
+  /// The memory that a stage needs while it runs.
   unsigned neededBy(const Progress &progress, unsigned stage) const;
-  unsigned count(const llvm::BitVector &matrices) const;
+  /// The memory for some matrices, of which not all may be needed in one step.
+  unsigned memoryOf(const llvm::BitVector &some) const;
   void advance(Progress &progress, unsigned stage) const;
-  bool search(Progress progress, unsigned most, Order &order,
-              llvm::DenseSet<std::pair<llvm::BitVector, llvm::BitVector>> &visited) const;
+  SmallVector<unsigned> readyStages(const Progress &progress, const Order &order) const;
+  bool search(Progress progress, unsigned most, Order &order, Visited &visited) const;
 
+  const Sides sides;
   SmallVector<Stage> stages;
   SmallVector<Matrix> matrices;
   llvm::DenseMap<Value, unsigned> numbers; // of matrices
@@ -81,20 +106,33 @@ private:
 unsigned Section::numberOf(Value matrix) {
   const auto [place, isNew] = numbers.try_emplace(matrix, matrices.size());
   if (isNew)
-    matrices.push_back({matrix, {}});
+    matrices.push_back({matrix, sizeOf(cast<StreamType>(matrix.getType()).getOver(), sides), {}});
   return place->second;
 }
 
-Section::Section(ArrayRef<StageOpInterface> operations) {
+static bool reducesGroup(SweepOp sweep) {
+  return llvm::any_of(sweep.getReductionRange(),
+                      [](ReductionAttr reduction) { return reduction.getOver() == Extent::group; });
+}
+
+Section::Section(ArrayRef<StageOpInterface> operations, Sides sides) : sides(sides) {
+  std::optional<unsigned> lastOfGroup; // the plans of a rule have these reductions in one order
   llvm::DenseMap<Value, llvm::BitVector> readers, writers; // stages, by stream
   llvm::DenseMap<Operation *, unsigned> places;
   const auto size = static_cast<unsigned>(operations.size());
   for (auto [index, each] : llvm::enumerate(operations)) {
     StageOpInterface operation = each;
     Stage &stage = stages.emplace_back();
-    stage.isSweep = isa<SweepOp>(operation);
     stage.isCall = isa<CallOp>(operation);
     stage.before.resize(size);
+    if (auto sweep = dyn_cast<SweepOp>(*operation)) {
+      stage.sweptOver = sweep.getOver();
+      if (reducesGroup(sweep)) {
+        if (lastOfGroup)
+          stage.before.set(*lastOfGroup);
+        lastOfGroup = static_cast<unsigned>(index);
+      }
+    }
     places[operation] = static_cast<unsigned>(index);
     const auto waitFor = [&](const llvm::DenseMap<Value, llvm::BitVector> &others, Value stream) {
       if (const auto found = others.find(stream); found != others.end())
@@ -117,13 +155,13 @@ Section::Section(ArrayRef<StageOpInterface> operations) {
       stage.reads.push_back(number);
       matrices[number].readers.push_back(static_cast<unsigned>(index));
     }
-    for (Value written : operation.getWritten()) {
+    for (Value written : writtenBy(operation)) {
       waitFor(readers, written);
       waitFor(writers, written);
     }
     for (Value read : operation->getOperands())
       add(readers, read);
-    for (Value written : operation.getWritten())
+    for (Value written : writtenBy(operation))
       add(writers, written);
     for (Value made : operation->getResults())
       if (isMatrix(made))
@@ -135,11 +173,13 @@ Section::Section(ArrayRef<StageOpInterface> operations) {
   const auto conditionOf = [](const Matrix &matrix) {
     return cast<StageOpInterface>(matrix.value.getDefiningOp()).getCondition();
   };
-  for (const Matrix &one : matrices) {
-    llvm::BitVector &with = together.emplace_back(matrices.size());
-    for (auto [index, other] : llvm::enumerate(matrices))
-      with[index] = !neverHoldTogether(conditionOf(one), conditionOf(other));
-  }
+  together.resize(matrices.size(), llvm::BitVector(matrices.size(), true));
+  for (unsigned one = 0; one < matrices.size(); ++one)
+    for (unsigned other = 0; other < one; ++other)
+      if (neverHoldTogether(conditionOf(matrices[one]), conditionOf(matrices[other]))) {
+        together[one].reset(other);
+        together[other].reset(one);
+      }
 }
 
 Section::Progress Section::start() const {
@@ -167,12 +207,15 @@ bool Section::isReadLast(const Progress &progress, unsigned matrix, unsigned rea
                       [&](unsigned other) { return other == reader || progress.done[other]; });
 }
 
-unsigned Section::count(const llvm::BitVector &some) const {
+unsigned Section::memoryOf(const llvm::BitVector &some) const {
   unsigned most = 0;
-  for (unsigned matrix : some.set_bits()) {
+  for (unsigned one : some.set_bits()) {
     llvm::BitVector inOneStep = some;
-    inOneStep &= together[matrix];
-    most = std::max(most, inOneStep.count());
+    inOneStep &= together[one];
+    unsigned memory = 0;
+    for (unsigned matrix : inOneStep.set_bits())
+      memory += matrices[matrix].size;
+    most = std::max(most, memory);
   }
   return most;
 }
@@ -182,21 +225,17 @@ unsigned Section::neededBy(const Progress &progress, unsigned stage) const {
   llvm::BitVector needed = progress.needed;
   if (runsWithCalls(progress, stage))
     needed |= progress.freed;
-  for (unsigned made : next.makes)
+  for (unsigned made : next.makes) {
+    // A sweep reads an element before it makes the one of the same place.
+    const auto replaced = llvm::find_if(next.reads, [&](unsigned read) {
+      return next.sweptOver && needed[read] && isReadLast(progress, read, stage) &&
+             matrices[read].value.getType() == matrices[made].value.getType();
+    });
+    if (replaced != next.reads.end())
+      needed.reset(*replaced);
     needed.set(made);
-  unsigned result = count(needed);
-  if (!next.isSweep)
-    return result;
-  // A sweep reads an element before it makes the one of the same place.
-  SmallVector<unsigned> replaced;
-  for (unsigned made : next.makes)
-    for (unsigned read : next.reads)
-      if (!llvm::is_contained(replaced, read) && isReadLast(progress, read, stage) &&
-          matrices[read].value.getType() == matrices[made].value.getType()) {
-        replaced.push_back(read);
-        break;
-      }
-  return result - static_cast<unsigned>(replaced.size());
+  }
+  return memoryOf(needed);
 }
 
 void Section::advance(Progress &progress, unsigned stage) const {
@@ -223,36 +262,50 @@ void Section::advance(Progress &progress, unsigned stage) const {
   }
 }
 
-unsigned Section::mostNeeded() const {
+unsigned Section::memoryFor(ArrayRef<unsigned> order) const {
   Progress progress = start();
   unsigned most = 0;
-  for (unsigned stage = 0; stage < stages.size(); ++stage) {
+  for (unsigned stage : order) {
     most = std::max(most, neededBy(progress, stage));
     advance(progress, stage);
   }
   return most;
 }
 
-bool Section::search(Progress progress, unsigned most, Order &order,
-                     llvm::DenseSet<std::pair<llvm::BitVector, llvm::BitVector>> &visited) const {
+/// Returns the stages that may come next. First those that can run together with a sweep before
+/// them.
+SmallVector<unsigned> Section::readyStages(const Progress &progress, const Order &order) const {
+  SmallVector<unsigned> ready;
+  for (unsigned stage = 0; stage < stages.size(); ++stage)
+    if (isReady(progress, stage))
+      ready.push_back(stage);
+  if (!order.empty())
+    if (const std::optional<Extent> last = stages[order.back()].sweptOver)
+      std::stable_partition(ready.begin(), ready.end(),
+                            [&](unsigned stage) { return stages[stage].sweptOver == last; });
+  return ready;
+}
+
+bool Section::search(Progress progress, unsigned most, Order &order, Visited &visited) const {
   const size_t length = order.size();
   SmallVector<unsigned> choices;
-  // A stage after which no more matrices are needed than before is in nobody's way.
+  // Runs a stage at once if no more memory is needed after it than before. This rarely excludes a
+  // better order.
   for (bool advanced = true; advanced;) {
     advanced = false;
     choices.clear();
-    for (unsigned stage = 0; stage < stages.size() && !advanced; ++stage) {
-      if (!isReady(progress, stage) || neededBy(progress, stage) > most)
+    for (unsigned stage : readyStages(progress, order)) {
+      if (neededBy(progress, stage) > most)
         continue;
       Progress then = progress;
       advance(then, stage);
-      advanced = then.needed.count() <= progress.needed.count();
+      advanced = memoryOf(then.needed) <= memoryOf(progress.needed);
       if (advanced) {
         progress = std::move(then);
         order.push_back(stage);
-      } else {
-        choices.push_back(stage);
+        break;
       }
+      choices.push_back(stage);
     }
   }
   if (order.size() == stages.size())
@@ -271,14 +324,13 @@ bool Section::search(Progress progress, unsigned most, Order &order,
 }
 
 std::optional<Section::Order> Section::orderBelow(unsigned limit) const {
-  unsigned least = 0; // for any one of the stages
-  for (unsigned stage = 0; stage < stages.size(); ++stage)
-    least = std::max<unsigned>(least, stages[stage].reads.size());
-  for (unsigned most = least; most < limit; ++most) {
+  size_t visits = 0;
+  for (unsigned most = 1; most < limit && visits < maxVisited; ++most) {
     Order order;
-    llvm::DenseSet<std::pair<llvm::BitVector, llvm::BitVector>> visited;
+    Visited visited;
     if (search(start(), most, order, visited))
       return order;
+    visits += visited.size();
   }
   return std::nullopt;
 }
@@ -292,10 +344,15 @@ namespace {
 
 struct OrderStagesPass : impl::OrderStagesPassBase<OrderStagesPass> {
   void order(ArrayRef<StageOpInterface> stages) {
-    const Section section(stages);
-    const std::optional<SmallVector<unsigned>> better = section.orderBelow(section.mostNeeded());
+    const auto given = llvm::to_vector(llvm::seq<unsigned>(stages.size()));
+    const Section section(stages, {1, 1});
+    const std::optional<SmallVector<unsigned>> better =
+        section.orderBelow(section.memoryFor(given));
     if (!better)
       return;
+    for (const Sides sides : {Sides{1, 4}, Sides{4, 1}})
+      if (const Section oblong(stages, sides); oblong.memoryFor(*better) > oblong.memoryFor(given))
+        return;
     Block *block = stages.front()->getBlock();
     const Block::iterator end = std::next(stages.back()->getIterator());
     for (unsigned stage : *better)
@@ -312,7 +369,7 @@ struct OrderStagesPass : impl::OrderStagesPassBase<OrderStagesPass> {
         else if (!sections.back().empty())
           sections.emplace_back();
       for (ArrayRef<StageOpInterface> section : sections)
-        if (section.size() > 1)
+        if (section.size() > 1 && section.size() <= maxStages)
           order(section);
     }
   }

@@ -384,16 +384,17 @@ def FuseEpiloguesPass : Pass<"updraft-fuse-epilogues", "::mlir::ModuleOp"> {
 def OrderStagesPass : Pass<"updraft-order-stages", "::mlir::ModuleOp"> {
   let summary = "Order the stages of a plan so that fewer matrices are in memory at a time";
   let description = [{
-    The schedule takes what the rule computes side by side. A rule that preconditions both sides of
-    a matrix computes one matrix after the other for each side, and it needs fewer at a time if it
-    first comes to the end of one side. Between two prologues, this pass searches for the order that
-    needs the fewest matrices. It keeps the order of stages that use the same stream of the plan, if
-    one of them writes it. A sweep can make a matrix in the memory of one that it reads, and calls
-    that follow each other run at the same time. Nothing changes if the order of the schedule is as
-    good, or if the search takes too long. Bits stay the same.
+    The schedule interleaves independent parts of a rule. A rule that preconditions both sides of a
+    matrix needs fewer matrices at a time if it finishes one side before it starts the other.
+    Between two prologues, this pass searches for the order that needs the fewest. It keeps the
+    order of stages that use the same stream of the plan, if one of them writes it, and of
+    reductions over the group. A sweep can make a matrix in the memory of one that it reads, and
+    calls that follow each other run at the same time. Nothing changes if the order of the schedule
+    is as good, if the other order needs more memory for a parameter whose sides are as 1 to 4, or
+    if the search takes too long. Bits stay the same.
   }];
   let statistics = [
-    Statistic<"orderedSections", "ordered-sections", "Lists of stages that have another order">
+    Statistic<"orderedSections", "ordered-sections", "Sections whose stages were reordered">
   ];
 }
 

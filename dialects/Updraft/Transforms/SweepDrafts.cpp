@@ -7,6 +7,9 @@
 
 #include "llvm/ADT/IntEqClasses.h"
 
+#include <optional>
+#include <utility>
+
 using namespace mlir;
 using namespace updraft;
 
@@ -101,8 +104,9 @@ void Drafter::computeMatrixSlice(SweepDraft &sweep) const {
   });
 }
 
-// A sweep that makes several matrices, and reads other ones for each, becomes several sweeps. They
-// don't have to follow each other, so that fewer matrices are in memory at a time.
+// A sweep that makes several matrices from different inputs becomes several sweeps. They don't have
+// to follow each other, so that fewer matrices are in memory at a time. One of them does what makes
+// no matrix.
 std::vector<SweepDraft> Drafter::separate(SweepDraft whole) const {
   std::vector<SweepDraft> parts; // each with one result
   for (ReduceOp reduce : whole.reductions)
@@ -112,6 +116,7 @@ std::vector<SweepDraft> Drafter::separate(SweepDraft whole) const {
   for (auto write : whole.writes)
     parts.push_back({whole.over, whole.stage, {}, {}, {write}});
   llvm::IntEqClasses classes(parts.size());
+  std::optional<unsigned> lastOfGroup;     // these reductions keep their order
   llvm::DenseMap<Value, unsigned> readers; // of matrices
   const auto addReader = [&](Value matrix, unsigned part) {
     if (const auto [reader, isNew] = readers.try_emplace(matrix, part); !isNew)
@@ -124,6 +129,18 @@ std::vector<SweepDraft> Drafter::separate(SweepDraft whole) const {
         addReader(input, index);
     for (auto [current, next] : part.writes)
       addReader(current, index);
+    for (ReduceOp reduce : part.reductions)
+      if (reduce.getOver() == Extent::group)
+        classes.join(std::exchange(lastOfGroup, index).value_or(index), index);
+  }
+  std::optional<unsigned> withoutMatrix;
+  for (auto [index, part] : llvm::enumerate(parts)) {
+    const unsigned leader = classes.findLeader(index);
+    const bool makes = llvm::any_of(llvm::enumerate(parts), [&](auto other) {
+      return !other.value().made.empty() && classes.findLeader(other.index()) == leader;
+    });
+    if (!makes)
+      classes.join(std::exchange(withoutMatrix, index).value_or(index), index);
   }
   classes.compress();
   std::vector<SweepDraft> separated(classes.getNumClasses(), {whole.over, whole.stage});
