@@ -1,5 +1,7 @@
 """Parameters and steps on parameter servers, beside steps in this process."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -203,12 +205,52 @@ def test_gives_up_when_the_time_is_over(tmp_path):
     assert refused.value.failures[0].worker == address
 
 
+# `torch` can't be imported.
+WITHOUT_TORCH = """
+import sys
+sys.modules["torch"] = None
+import numpy as np
+from updraft.distributed.grpc import Client
+
+with Client(sys.argv[1:]) as client:
+    client.put({"v": np.ones(2, np.float32), "w": np.ones(2, np.float32)})
+    optimizer = client.optimizer("o", "SGD", [{"params": ["v", "w"], "lr": 0.5}])
+    with optimizer.context() as context:
+        context.push({"w": np.ones(2, np.float32)})
+        optimizer.step(context)
+    print(*client.get(["v", "w"]).values())
+"""
+
+
+def test_steps_need_no_torch(addresses):
+    command = [sys.executable, "-c", WITHOUT_TORCH, *addresses]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (found.stdout, found.stderr) == ("[1. 1.] [0.5 0.5]\n", "")
+
+
+def test_an_error_names_every_worker_that_fails(addresses):
+    with Client(addresses) as client:
+        client.put({"v": np.ones(2, np.float32), "w": np.ones(2, np.float32)})
+        with pytest.raises(WorkersFailedError) as refused:
+            client.put({"v": np.ones(3, np.float32), "w": np.ones(3, np.float32)})
+    assert {each.worker for each in refused.value.failures} == {*addresses}
+    for address in addresses:
+        assert f"worker `{address}`: " in str(refused.value)
+
+
+def test_workers_are_called_at_the_same_time(addresses):
+    both = threading.Barrier(2, timeout=10)
+    with Client(addresses) as client:
+        client._workers.call_each([0, 1], lambda stub, worker, timeout: both.wait())
+
+
 def test_old_gradients_are_refused_or_scaled(addresses):
     ones = np.ones(2, np.float32)
     with Client(addresses) as client:
-        client.put({"w": ones})
+        client.put({"v": ones, "w": ones})
         optimizer = client.optimizer("o", "SGD", [{"params": ["w"], "lr": 1.0}])
         client.get(["w"])
+        assert client.versions() == {"v": 1, "w": 1}
         with optimizer.context() as old:
             old.push({"w": ones})
             with optimizer.context() as context:
@@ -218,6 +260,7 @@ def test_old_gradients_are_refused_or_scaled(addresses):
                 optimizer.step(old, max_age=0)
             assert caught.value.failures[0].reason == "stale"
             assert optimizer.step(old, max_age=0, scale_old=True) == 1
+        assert client.versions() == {"v": 1, "w": 3}
         assert client.get(["w"])["w"].tolist() == [-0.5, -0.5]
         with optimizer.context() as context:  # of the version that was just read
             context.push({"w": ones})

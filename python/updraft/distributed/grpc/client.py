@@ -112,6 +112,25 @@ class Client:
             self._workers.set_versions(versions)
         return arrays
 
+    def versions(self) -> dict[str, int]:
+        """Returns how often each parameter on the workers has been written, by `put` and steps.
+
+        `DistributedOptimizer.step` compares versions if it has a `max_age`.
+
+        Raises:
+            WorkersFailedError: some workers failed.
+        """
+        request = messages.ListParametersRequest()
+        lists = self._workers.call_each(
+            range(len(self._workers.addresses)),
+            lambda stub, worker, timeout: stub.ListParameters(request, timeout=timeout),
+        )
+        return {
+            each.tensor.name: each.tensor.version
+            for listed in lists.values()
+            for each in listed.parameters
+        }
+
     def optimizer(
         self,
         name: str,
