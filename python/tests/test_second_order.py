@@ -217,7 +217,7 @@ assert torch.equal(param, torch.zeros_like(param))
         (32766, r"no memory for \d+ bytes of \w.*"),
         (
             32767,
-            r"parameter `0` is \[32767, 1\], so `eigenvectors` would take a matrix of 32767 x "
+            r"parameter `0` is \[32767, 1\], so `eigenvalues` would take a matrix of 32767 x "
             r"32767; it takes at most 32766 rows and columns",
         ),
     ],

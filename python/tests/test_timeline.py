@@ -19,6 +19,9 @@ rule Clipped(lr = 0.1) {
 }
 """
 
+# So many that both threads have part in a sweep, even if other processes delay one of them.
+STEPS = 200
+
 TWO_THREADS = f"""
 import sys, numpy as np, updraft
 rule = updraft.compile('''{CLIPPED}''')
@@ -27,7 +30,7 @@ grad = np.ones_like(param)
 optimizer = updraft.ArrayOptimizer(rule, [param])
 optimizer.step([grad])
 with updraft.timeline(sys.argv[1]):
-    for _ in range(40):
+    for _ in range({STEPS}):
         optimizer.step([grad])
 """
 
@@ -81,7 +84,7 @@ def test_two_threads_show_sweeps_and_waits(tmp_path):
     (caller,) = [spans for spans in threads.values() if spans[0]["cat"] == "step"]
     (other,) = [spans for spans in threads.values() if spans is not caller]
     waits = [span for span in caller if span["name"] == "wait for threads"]
-    assert len(waits) >= 2 * 40  # after each sweep
+    assert len(waits) >= 2 * STEPS  # after each sweep
     assert any(span["name"] == "wait for work" for span in other)
     done = sum(
         span["args"]["elements"]
@@ -89,7 +92,7 @@ def test_two_threads_show_sweeps_and_waits(tmp_path):
         for span in spans
         if span["name"] == "Clipped_sweep1"
     )
-    assert done == 40 << 22
+    assert done == STEPS << 22
 
 
 def test_spans_of_the_program(tmp_path):

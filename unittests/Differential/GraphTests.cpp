@@ -328,7 +328,7 @@ TEST_P(GraphsWithCalls, AreRefused) {
   const Status status = stepDevice(first);
   EXPECT_EQ(status.code(), UPD_UNSUPPORTED);
   EXPECT_EQ(status.message(),
-            "rule `SOAP` computes `sort_columns` of parameter `2` on the host, which can't be "
+            "rule `SOAP` computes `eigenvalues` of parameter `2` on the host, which can't be "
             "captured in a graph; step outside of the graph, or give gradients of parameters with "
             "fewer than two dimensions only");
   EXPECT_TRUE(device->endCapture().empty());
