@@ -40,6 +40,12 @@ def check(service, stateful_set):
         if port["targetPort"] not in ports.values():
             yield f"the service's port {port['name']} leads to no port of the container"
 
+    served = options["listen"].rpartition(":")[2]
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        command = container.get(probe, {}).get("exec", {}).get("command", [])
+        if f"-addr=127.0.0.1:{served}" not in command:
+            yield f"{probe} doesn't ask the port of --listen"
+
     claims = stateful_set["spec"]["volumeClaimTemplates"]
     volumes = {volume["name"] for volume in pod["volumes"]}
     volumes |= {claim["metadata"]["name"] for claim in claims}
