@@ -6,6 +6,7 @@
 #include "Tensors.h"
 #include "runtime/server/Server.h"
 #include "runtime/store/StoreError.h"
+#include "updraft/Packager/Packager.h"
 
 #include <gtest/gtest.h>
 
@@ -554,6 +555,40 @@ TEST_F(DurabilityTest, AnAbandonedStepLeavesItsContextOpen) {
   EXPECT_EQ(refusalOf(Reason::FailedPrecondition,
                       [&] { server().push("o", 1, {"a", 5}, gradientOf({1, -1, 2})); }),
             "the context has been stepped, and takes no more gradients; open another");
+}
+
+TEST_F(DurabilityTest, RefusesCodeThatThisMachineCannotRun) {
+  start();
+  createAdam();
+  server().takeSnapshot();
+  process.reset();
+  updraft::PackRequest request;
+  request.rule.source = textOfRule("adam");
+  request.rule.filename = "adam.upd";
+#if defined(__x86_64__)
+  request.targets = {"aarch64"};
+#else
+  request.targets = {"x86-64-v2"};
+#endif
+  {
+    updraft::store::Store store(std::make_unique<SimulatedDisk>(storage), 99);
+    store.replay([](uint64_t, std::string_view) {});
+    updraft::store::SnapshotContent content{
+        store.snapshot(), store.read(store.snapshot().parameters), {}};
+    for (updraft::store::StoredOptimizer &optimizer : content.snapshot.optimizers) {
+      content.states.push_back(store.read(optimizer.states));
+      optimizer.package = llvm::cantFail(updraft::packRule(request));
+    }
+    content.snapshot.record = store.journal().startSegment();
+    store.save(std::move(content));
+  }
+  try {
+    start();
+    FAIL();
+  } catch (const StoreError &error) {
+    EXPECT_NE(std::string(error.what()).find("has no code for this CPU"), std::string::npos)
+        << error.what();
+  }
 }
 
 TEST_F(DurabilityTest, RefusesADamagedSnapshot) {
