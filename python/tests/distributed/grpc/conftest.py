@@ -3,9 +3,13 @@
 import contextlib
 import pathlib
 import signal
+import socket
 import subprocess
+import time
 
 import pytest
+
+from updraft.worker.v1 import worker_pb2 as messages
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 WORKER = ROOT / "build" / "release" / "bin" / "updraft-worker"
@@ -28,6 +32,22 @@ def running(*options, address="127.0.0.1:0", stderr=None, program=WORKER):
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
+
+
+def wait_until(holds, seconds=15):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def statistics(client, worker=0):
+    return client._workers.stub(worker).GetStatistics(messages.GetStatisticsRequest())
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import hashlib
 import os
 import random
 import signal
-import socket
 import threading
 import time
 import urllib.request
@@ -20,7 +19,7 @@ from updraft.worker.v1 import worker_pb2 as messages
 from updraft.worker.v1 import worker_pb2_grpc as service
 
 from .certificates import Authority
-from .conftest import Killed
+from .conftest import Killed, free_port, wait_until
 
 KILLS = int(os.environ.get("UPDRAFT_PAIR_KILLS", "8"))
 COUNT = 1000
@@ -35,8 +34,7 @@ class Watched(Killed):
 
     def __init__(self, store):
         super().__init__(store)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.options.append(f"--metrics=127.0.0.1:{self.port}")
         self.kill()
 
@@ -60,13 +58,6 @@ def started(kind, folder, count):
             workers.append(kind(folder / f"store-{number}"))
             stack.callback(workers[-1].close)
         yield workers
-
-
-def wait_until(condition, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def repeated(call):
@@ -138,12 +129,12 @@ def test_workers_that_are_killed_take_the_same_steps(tmp_path, count):
         for thread in threads:
             thread.start()
         try:
-            wait_until(lambda: all(taken) or errors)
+            wait_until(lambda: all(taken) or errors, 30)
             chance = random.Random(count)
             for kill in range(KILLS // (count - 1)):
                 if kill % 2 == 0:  # otherwise while they recover
                     before = sum(taken[:2])
-                    wait_until(lambda before=before: sum(taken[:2]) > before or errors)
+                    wait_until(lambda before=before: sum(taken[:2]) > before or errors, 30)
                 time.sleep(chance.uniform(0, 0.05))
                 victims = chance.sample(workers, chance.choice([1, 1, 1, 2]))
                 for worker in victims:
@@ -156,7 +147,7 @@ def test_workers_that_are_killed_take_the_same_steps(tmp_path, count):
                 thread.join(60)
         assert not errors
         assert not any(thread.is_alive() for thread in threads)
-        wait_until(lambda: not any(worker.undecided() for worker in workers))
+        wait_until(lambda: not any(worker.undecided() for worker in workers), 30)
         with Client(addresses) as client:
             for value in client.get(names["v"]).values():
                 np.testing.assert_array_equal(value, np.full(COUNT, sum(taken[:2])))

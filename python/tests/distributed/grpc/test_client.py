@@ -11,9 +11,8 @@ import pytest
 
 import updraft
 from updraft.distributed.grpc import Client, Rows, WorkersFailedError
-from updraft.worker.v1 import worker_pb2 as messages
 
-from .conftest import running
+from .conftest import running, statistics
 
 
 def test_parameters_return_as_they_were_put(addresses):
@@ -144,7 +143,7 @@ def test_workers_forget_answers_that_clients_have(addresses):
             with optimizer.context() as context:
                 context.push({"w": np.ones(2, np.float32)})
                 optimizer.step(context)
-        answer = client._workers.stub(0).GetStatistics(messages.GetStatisticsRequest())
+        answer = statistics(client)
         assert answer.remembered_answers == 1
 
 

@@ -5,7 +5,6 @@ import hashlib
 import re
 import resource
 import signal
-import socket
 import threading
 import time
 import urllib.request
@@ -17,23 +16,12 @@ import pytest
 from updraft.distributed.grpc import Client, ContextLostError, WorkersFailedError
 from updraft.worker.v1 import worker_pb2 as messages
 
-from .conftest import ROOT, running
+from .conftest import ROOT, free_port, running, statistics, wait_until
 
 SERVING, NOT_SERVING = b"\x08\x01", b"\x08\x02"  # the field status of HealthCheckResponse
 
 # A worker that ends cancels what it doesn't answer.
 ENDED = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
-
-
-def wait_until(holds):
-    end = time.monotonic() + 15
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
-def statistics(client):
-    return client._workers.stub(0).GetStatistics(messages.GetStatisticsRequest())
 
 
 def sgd(client, name="w"):
@@ -50,12 +38,6 @@ def step(optimizer, gradient, parameter="w"):
 def end(process):
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 # Snapshots

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from updraft.distributed.grpc import Client
-from updraft.worker.v1 import worker_pb2 as messages
 
-from .conftest import running
+from .conftest import running, statistics
 
 CLIENTS, CONTEXTS = 4, 2_500
 
@@ -43,10 +42,6 @@ def resident_bytes(process):
 
 def test_contexts_of_killed_clients_are_freed():
     with running("--lease=1") as (address, process), Client([address]) as client:
-
-        def statistics():
-            return client._workers.stub(0).GetStatistics(messages.GetStatisticsRequest())
-
         client.put({"w": np.zeros(10_000, np.float32)})
         client.optimizer("o", "SGD", [{"params": ["w"], "lr": 1.0}])
         before = resident_bytes(process)
@@ -57,7 +52,7 @@ def test_contexts_of_killed_clients_are_freed():
         assert [each.wait() for each in leaking] == [-signal.SIGKILL] * CLIENTS
         end = time.monotonic() + 2 + 1  # two leases, and the pauses between looks
         # A context leaves the table before its gradients are freed.
-        while (now := statistics()).contexts != 0 or now.tensor_bytes != 40_000:
+        while (now := statistics(client)).contexts != 0 or now.tensor_bytes != 40_000:
             assert time.monotonic() < end, now
             time.sleep(0.05)
         assert resident_bytes(process) <= 1.05 * before + (32 << 20)
@@ -74,15 +69,14 @@ def test_workers_that_hang_cost_others_no_lease():
         for _, process in workers[:-1]:
             process.send_signal(signal.SIGSTOP)
         time.sleep(5)
-        stub = client._workers.stub(len(workers) - 1)
-        assert stub.GetStatistics(messages.GetStatisticsRequest()).contexts == 1
+        assert statistics(client, len(workers) - 1).contexts == 1
         for _, process in workers[:-1]:
             process.send_signal(signal.SIGCONT)
 
 
 def open_contexts(client, worker):
     """Returns the number of contexts on a worker."""
-    return client._workers.stub(worker).GetStatistics(messages.GetStatisticsRequest()).contexts
+    return statistics(client, worker).contexts
 
 
 def optimizer_on(client, worker):

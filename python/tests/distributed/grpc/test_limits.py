@@ -1,7 +1,6 @@
 """Requests beyond a worker's limits, and streams that don't come whole."""
 
 import threading
-import time
 
 import grpc
 import numpy as np
@@ -10,21 +9,14 @@ import pytest
 from updraft.distributed.grpc import Client, Rows, WorkersFailedError
 from updraft.worker.v1 import worker_pb2 as messages
 
-from .conftest import running
+from .conftest import running, statistics, wait_until
 
 EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
 MIB = 1 << 20
 
 
-def wait_until(holds):
-    end = time.monotonic() + 15
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.005)
-
-
 def tensor_bytes(client):
-    return client._workers.stub(0).GetStatistics(messages.GetStatisticsRequest()).tensor_bytes
+    return statistics(client).tensor_bytes
 
 
 def refusal(call):

@@ -1,7 +1,6 @@
 """Metrics of a worker, as Prometheus reads them."""
 
 import contextlib
-import socket
 import time
 import urllib.request
 
@@ -10,7 +9,7 @@ import pytest
 
 from updraft.distributed.grpc import Client, WorkersFailedError
 
-from .conftest import running
+from .conftest import free_port, running
 
 WATCHED = """rule Watched(lr = 0.1) {
   update(param, grad) {
@@ -26,9 +25,7 @@ WATCHED = """rule Watched(lr = 0.1) {
 @contextlib.contextmanager
 def client_and_metrics():
     """Yields a client of a worker, and the port of the worker's metrics."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with running(f"--metrics=127.0.0.1:{port}") as (address, _), Client([address]) as client:
         yield client, port
 

@@ -15,7 +15,7 @@ import pytest
 from updraft.distributed.grpc import Client, WorkersFailedError
 
 from .certificates import Authority
-from .conftest import running
+from .conftest import free_port, running
 
 
 @pytest.fixture(scope="module")
@@ -275,8 +275,7 @@ def test_tls_1_2_is_refused(mutual, authority):
 
 
 def test_failed_handshakes_are_counted(tmp_path, authority):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     options = [f"--tls-client-ca={authority.certificate}", f"--metrics=127.0.0.1:{port}"]
     with Guarded(tmp_path, authority, "certificate trainer admin\n", *options) as worker:
         with worker.client(timeout=1) as client:
