@@ -168,8 +168,9 @@ Section::Section(ArrayRef<StageOpInterface> operations, Sides sides) : sides(sid
         stage.makes.push_back(numberOf(made));
   }
   for (Matrix &matrix : matrices)
-    matrix.isReadLater = llvm::any_of(matrix.value.getUsers(),
-                                      [&](Operation *user) { return !places.contains(user); });
+    matrix.isReadLater = llvm::any_of(matrix.value.getUsers(), [&](Operation *user) {
+      return operations.back()->isBeforeInBlock(user);
+    });
   const auto conditionOf = [](const Matrix &matrix) {
     return cast<StageOpInterface>(matrix.value.getDefiningOp()).getCondition();
   };

@@ -108,6 +108,8 @@ void Drafter::computeMatrixSlice(SweepDraft &sweep) const {
 // to follow each other, so that fewer matrices are in memory at a time. One of them does what makes
 // no matrix.
 std::vector<SweepDraft> Drafter::separate(SweepDraft whole) const {
+  if (whole.made.size() < 2)
+    return {std::move(whole)};
   std::vector<SweepDraft> parts; // each with one result
   for (ReduceOp reduce : whole.reductions)
     parts.push_back({whole.over, whole.stage, {reduce}});
