@@ -79,7 +79,7 @@ void Server::takeSnapshot() {
   };
   try {
     writeSnapshot();
-  } catch (const std::exception &error) { // also if there is no memory for the copies
+  } catch (const std::exception &error) { // std::bad_alloc, too
     observe(error.what());
     throw;
   }

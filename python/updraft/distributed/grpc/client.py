@@ -120,14 +120,9 @@ class Client:
         Raises:
             WorkersFailedError: some workers failed.
         """
-        request = messages.ListParametersRequest()
-        lists = self._workers.call_each(
-            range(len(self._workers.addresses)),
-            lambda stub, worker, timeout: stub.ListParameters(request, timeout=timeout),
-        )
         return {
             each.tensor.name: each.tensor.version
-            for listed in lists.values()
+            for listed in self._workers.lists().values()
             for each in listed.parameters
         }
 

@@ -344,7 +344,7 @@ class DistributedOptimizer:
                         group[key] = value
         self._sending = threading.Lock()  # guards what follows
         self._epochs: dict[int, int] = {}  # by worker
-        # The names of those that this object has sent, by group.
+        # By group, the names of the hyperparameters that this object has sent.
         self._own: list[set[str]] = [set() for _ in self.param_groups]
         # The values that all workers of a group have. Others are sent with the next step.
         self._sent = [self._hypers(group) for group in self.param_groups]

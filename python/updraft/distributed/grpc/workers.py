@@ -145,12 +145,16 @@ class Workers:
             time.sleep(wait)
             longest = min(2 * longest, 2.0)
 
-    def _learn_places(self) -> None:
+    def lists(self) -> dict[int, messages.ListParametersResponse]:
+        """Returns the parameters of each worker, without their values."""
         request = messages.ListParametersRequest()
-        lists = self.call_each(
+        return self.call_each(
             range(len(self.addresses)),
             lambda stub, worker, timeout: stub.ListParameters(request, timeout=timeout),
         )
+
+    def _learn_places(self) -> None:
+        lists = self.lists()
         names = {
             worker: {each.tensor.name for each in listed.parameters}
             for worker, listed in lists.items()
