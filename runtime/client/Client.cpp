@@ -192,6 +192,14 @@ void Client::get(const std::map<std::string, TensorView> &parameters) {
   });
 }
 
+std::map<std::string, uint64_t> Client::versions() {
+  std::map<std::string, uint64_t> result;
+  for (const proto::ListParametersResponse &listed : connection->workers.lists())
+    for (const auto &parameter : listed.parameters())
+      result[parameter.tensor().name()] = parameter.tensor().version();
+  return result;
+}
+
 std::string Client::name() const { return connection->lease.current(); }
 
 void Client::takeSnapshots() {

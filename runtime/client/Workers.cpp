@@ -141,13 +141,18 @@ std::vector<size_t> Workers::all() const {
   return result;
 }
 
-void Workers::learnPlaces() {
+std::vector<proto::ListParametersResponse> Workers::lists() {
   std::vector<proto::ListParametersResponse> lists(size());
   callEach(all(), [&](size_t worker) {
     return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       return stub.ListParameters(&context, {}, &lists[worker]);
     };
   });
+  return lists;
+}
+
+void Workers::learnPlaces() {
+  const std::vector<proto::ListParametersResponse> lists = this->lists();
   std::set<std::pair<std::string, size_t>> listed;
   for (size_t worker = 0; worker < lists.size(); ++worker)
     for (const auto &parameter : lists[worker].parameters())

@@ -49,6 +49,8 @@ public:
   size_t workerOf(const std::string &parameter);
   /// Chooses workers for parameters that no worker has, given by their numbers of bytes.
   std::map<std::string, size_t> place(const std::map<std::string, size_t> &bytes);
+  /// The parameters of each worker. Throws WorkersFailed.
+  std::vector<proto::ListParametersResponse> lists();
   /// The version of a parameter that was read; nothing if it was not.
   std::optional<uint64_t> versionOf(const std::string &parameter);
   void setVersion(const std::string &parameter, uint64_t version);

@@ -220,6 +220,7 @@ TEST_F(ClientTest, LimitsTheAgeOfGradients) {
   put(client, {{"a", {1, 2}}});
   dist::Optimizer optimizer =
       client.createOptimizer("o", {textOfRule("sgd")}, {{{"a"}, {{"lr", 1.0}}}});
+  EXPECT_EQ(client.versions(), (std::map<std::string, uint64_t>{{"a", 1}}));
   get(client, "a", 2);
   dist::Context old = optimizer.openContext(), other = optimizer.openContext();
   Values gradient = {1, 1};
@@ -232,6 +233,8 @@ TEST_F(ClientTest, LimitsTheAgeOfGradients) {
   old.limitAge(0, true);
   EXPECT_EQ(old.step(), 1);
   EXPECT_EQ(get(client, "a", 2), (Values{-0.5, 0.5}));
+  put(client, {{"b", {1}}});
+  EXPECT_EQ(client.versions(), (std::map<std::string, uint64_t>{{"a", 3}, {"b", 1}}));
 }
 
 TEST_F(ClientTest, TakesANewNameWhenAWorkerHasForgottenIt) {

@@ -192,6 +192,9 @@ public:
   /// WorkersFailed, for example if a view has another type or shape than its parameter. Then the
   /// memory is unspecified.
   void get(const std::map<std::string, TensorView> &parameters);
+  /// Returns how often each parameter on the workers has been written, by `put` and steps: the
+  /// versions that Context::limitAge compares. Throws WorkersFailed.
+  std::map<std::string, uint64_t> versions();
 
   /// Creates an optimizer of parameters that are on the workers, or finds the one that another
   /// client has created with the same arguments. One that is found keeps its present
