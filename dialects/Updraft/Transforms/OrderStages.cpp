@@ -19,7 +19,7 @@ using namespace updraft;
 namespace {
 
 /// The most sets of finished stages that the searches of a section look at.
-constexpr size_t maxVisited = 10'000;
+constexpr size_t maxVisited = 2'000;
 /// The most stages of a section that is searched, because the search recurses.
 constexpr size_t maxStages = 2'000;
 
