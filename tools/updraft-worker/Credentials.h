@@ -3,22 +3,14 @@
 #ifndef UPDRAFT_TOOLS_UPDRAFT_WORKER_CREDENTIALS_H
 #define UPDRAFT_TOOLS_UPDRAFT_WORKER_CREDENTIALS_H
 
+#include "Options.h"
+
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>
 
 #include <memory>
-#include <string>
 
 namespace updraft::worker {
-
-/// PEM files. They are read again when they change.
-struct TLSFiles {
-  std::string certificate, key; ///< the worker's own; empty: no TLS
-  std::string clientCA; ///< the authority of clients' certificates; empty: clients need none
-  std::string peerCA;   ///< the authority of other workers' certificates
-
-  bool isUsed() const { return !certificate.empty(); }
-};
 
 /// Throws std::runtime_error if a file can't be read.
 void checkFiles(const TLSFiles &files);

@@ -28,7 +28,7 @@ struct FuzzTarget {
 };
 
 extern const FuzzTarget languageTarget, dialectTarget, safetensorsTarget, interfaceTarget,
-    packageTarget, rulesTarget, plansTarget, typingTarget, storeTarget, accessTarget,
+    packageTarget, rulesTarget, plansTarget, typingTarget, storeTarget, accessTarget, optionsTarget,
     messagesTarget;
 
 /// Ends the process with a message, because a property doesn't hold.

@@ -17,7 +17,7 @@ namespace {
 const FuzzTarget *const targets[] = {&languageTarget,  &dialectTarget, &safetensorsTarget,
                                      &interfaceTarget, &packageTarget, &rulesTarget,
                                      &plansTarget,     &typingTarget,  &storeTarget,
-                                     &accessTarget,    &messagesTarget};
+                                     &accessTarget,    &optionsTarget, &messagesTarget};
 
 class FuzzTargets : public testing::TestWithParam<const FuzzTarget *> {
 protected:
