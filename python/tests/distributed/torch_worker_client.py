@@ -214,6 +214,14 @@ def check_a_rule_is_compiled_there():
     assert rref.to_here().tolist() == [[1.0, 2.0]]
 
 
+def check_rules_of_matrices():
+    for name in ("Muon", "SOAP"):
+        rrefs, params = held(name)
+        options = {"lr": 0.1, "numerics": "ieee"}
+        remote = DistributedOptimizer(name, rrefs, **options)
+        step_both(remote, rrefs, updraft.optimizer(name, params, **options), params)
+
+
 def check_values_are_double_too():
     rref = distributed.hold_parameter(PS, "double", torch.ones(2, 2, dtype=torch.float64))
     result = computed("linear", torch.eye(2, dtype=torch.float64), rref)
@@ -381,7 +389,7 @@ def check_python_functions_are_refused():
 
 def check_steps_in_python_are_refused():
     rref = distributed.hold_parameter(PS, "searched", torch.ones(2, 2))
-    for kind in (torch.optim.LBFGS, torch.optim.Muon):
+    for kind in (torch.optim.LBFGS, torch.optim.Muon, "Muon"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             refused = rf"no optimizer was made on `ps`: {NO_PYTHON}"

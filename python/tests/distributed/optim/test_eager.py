@@ -122,13 +122,14 @@ def ones(rrefs, factor):
     return sum(rref.local_value().sum() for rref in rrefs) * factor
 
 
+@pytest.mark.parametrize("named", [False, True])
 @on_client
-def test_muon_steps_as_it_does_here():
+def test_muon_steps_as_it_does_here(named):
     import updraft.optim
 
     rrefs = parameters("worker1", (4, 6))
     param = torch.nn.Parameter(rrefs[0].to_here().clone())
-    optimizer = quietly(updraft.optim.Muon, rrefs)
+    optimizer = quietly("Muon" if named else updraft.optim.Muon, rrefs)
     local = updraft.optim.Muon([param])
     for _ in range(2):
         with dist_autograd.context() as context:

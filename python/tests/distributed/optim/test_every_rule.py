@@ -117,7 +117,7 @@ def test_muon_with_compiled_products():
             )
         )
     shapes = {worker: (some[0],) for worker, some in SHAPES.items()}
-    for kind in (torch.optim.Muon, updraft.optim.Muon):
+    for kind in (torch.optim.Muon, updraft.optim.Muon, "Muon"):
         assert_equal(compare(kind, updraft.optim.Muon, shapes=shapes, numerics="ieee"))
 
 

@@ -10,6 +10,7 @@ from ...caller_warnings import warn_caller
 from ...optim.compiled import CompiledStep
 from ...optim.correspondence import Group
 from ...optim.split import SplitStep
+from ...shipped import require_name
 from .compiled_execution import CompiledExecution
 from .eager_execution import EagerExecution
 from .execution import Execution
@@ -38,6 +39,15 @@ def compiled_kind(given: Any) -> Any:
     if isinstance(chosen, type) and issubclass(chosen, FunctionalOptimizer):
         chosen = chosen.optimizer_class
     return maker(chosen)
+
+
+def _class_named(given: Any) -> Any:
+    """Returns the class for the name of a rule of the package; None for anything else."""
+    if not isinstance(given, str) or not given.isidentifier():
+        return None
+    from ... import optim
+
+    return getattr(optim, require_name(given))
 
 
 def _require_one_rule(kind: Any, numerics: Any) -> None:
@@ -69,14 +79,15 @@ def execution_of(
             optimizer.
         ValueError: there are probes.
     """
+    named = _class_named(given)
     try:
         kind = compiled_kind(given)
-        _require_one_rule(kind, kwargs.get("numerics", "torch"))
+        _require_one_rule(named or kind, kwargs.get("numerics", "torch"))
     except TypeError as error:
         chosen = registered(given)
         is_functional = chosen is not given and hasattr(chosen, "step")
         if not is_functional:
-            chosen = given
+            chosen = named or given
         is_class = isinstance(chosen, type) and (
             is_functional or issubclass(chosen, torch.optim.Optimizer)
         )
