@@ -196,13 +196,19 @@ def test_a_group_without_parameters(numerics):
 
 
 def stepped_beside_double(monkeypatch, options, numerics, dtype):
-    """Returns the parameters before ten steps, and after those of torch in f64 and of ours."""
+    """Returns the parameters before ten steps, and after those of torch in f64 and of ours.
+
+    After five steps, ours loads the checkpoint of torch.
+    """
     monkeypatch.setattr(torch.optim._muon, "_zeropower_via_newtonschulz", orthogonalized_in_double)
     theirs, ours = matrices(torch.float64), matrices(dtype)
     before = [their.detach().clone() for their in theirs]
     reference = torch.optim.Muon(theirs, **options)
     optimizer = optim.Muon(ours, numerics=numerics, **options)
     for step in range(10):
+        if step == 5:
+            optimizer = optim.Muon(ours, numerics=numerics)
+            optimizer.load_state_dict(copy.deepcopy(reference.state_dict()))
         for params in (theirs, ours):
             set_gradients(params, step, absent={0} if step == 3 else ())
         reference.step()
@@ -212,22 +218,44 @@ def stepped_beside_double(monkeypatch, options, numerics, dtype):
     return zip(before, theirs, ours, strict=True)
 
 
-def test_compiled_products_take_batches_of_matrices():
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda params: updraft.optimizer(updraft.load("Muon"), params),
+        lambda params: optim.Muon(params, numerics="ieee"),
+        lambda params: optim.Muon(params, numerics="fast"),
+    ],
+    ids=["rule", "ieee", "fast"],
+)
+@pytest.mark.parametrize("value", [1.0, 0.0, float("inf"), float("nan")])
+def test_compiled_products_take_batches_of_matrices(make, value):
+    """A value in one matrix doesn't reach the others."""
     generator = torch.Generator().manual_seed(5)
     batch = torch.randn(3, 7, 4, generator=generator)
     grads = torch.randn(3, 7, 4, generator=generator)
+    grads[1, 2, 3] = value
     whole = torch.nn.Parameter(batch.clone())
     apart = [torch.nn.Parameter(matrix.clone()) for matrix in batch]
     whole.grad = grads.clone()
     for param, grad in zip(apart, grads, strict=True):
         param.grad = grad.clone()
-    updraft.optimizer(updraft.load("Muon"), [whole]).step()
-    updraft.optimizer(updraft.load("Muon"), apart).step()
-    assert whole.equal(torch.stack(list(apart)))
-    assert not whole.equal(batch)
+    make([whole]).step()
+    make(apart).step()
+    torch.testing.assert_close(whole, torch.stack(list(apart)), rtol=0, atol=0, equal_nan=True)
+    assert all(not matrix.equal(before) for matrix, before in zip(whole, batch, strict=True))
+    assert whole[[0, 2]].isfinite().all()
+
+
+def test_torchs_products_take_no_batches():
+    with pytest.raises(
+        ValueError, match=r"size: torch.Size\(\[2, 3, 4\]\); give numerics=\"ieee\" to"
+    ):
+        optim.Muon(matrices(shapes=[(2, 3, 4), (3, 4)]))
 
 
 def test_compiled_products_refuse_what_torch_refuses():
+    with pytest.raises(ValueError, match=r"^Muon only supports 2D parameters"):
+        optim.Muon([torch.nn.Parameter(torch.ones(3))], numerics="ieee")
     with pytest.raises(ValueError, match=r"^Number of steps must be less than 100"):
         optim.Muon(matrices(), numerics="ieee", ns_steps=100)
     with pytest.raises(ValueError, match=r"^Coefficients must be a tuple of exactly 3 values"):

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import torch
+from torch.optim.optimizer import ParamsT
 
 from .. import _updraft
 from ..definition import FileDefinition
@@ -43,13 +44,22 @@ def _products(group: Group, dtype: torch.dtype) -> str:
     return "bf16" if any(param.is_cuda for param in params) or _cpu_multiplies_bf16() else "full"
 
 
-class Muon(SplitStep, torch.optim.Muon):
+class _AnyMuon(torch.optim.Muon):
+    """`torch.optim.Muon`, but the constructor takes parameters of any shape."""
+
+    def __init__(self, params: ParamsT, *args: Any, **kwargs: Any) -> None:
+        checked = torch.optim.Muon([torch.empty(0, 0)], *args, **kwargs)
+        torch.optim.Optimizer.__init__(self, params, checked.defaults)
+
+
+class Muon(SplitStep, _AnyMuon):
     """`torch.optim.Muon`, compiled.
 
     With `numerics="torch"`, the default, C++ calls torch's products, in bf16. The rest is compiled
     from `rules/parts/muon.upd`. With "ieee" and "fast", the whole step is compiled from
     `rules/muon.upd`. With "ieee", products have the parameter's precision, but at least f32, and
     the same bits on every machine. With "fast", CPUs and GPUs that multiply bf16 round operands.
+    A parameter of more than two dimensions is a batch of matrices, which needs "ieee" or "fast".
     """
 
     correspondence = Correspondence(
@@ -86,6 +96,16 @@ class Muon(SplitStep, torch.optim.Muon):
         settled=True,
         tensors="matrices",
     )
+
+    def _require_shapes(self, numerics: str) -> None:
+        for param in (param for group in self.param_groups for param in group["params"]):
+            if param.dim() == 2 or (param.dim() > 2 and numerics != "torch"):
+                continue
+            hint = '; give numerics="ieee" to step a batch of matrices' if param.dim() > 2 else ""
+            raise ValueError(
+                "Muon only supports 2D parameters whereas we found a parameter with size: "
+                f"{param.size()}{hint}"
+            )
 
     def _correspond(self, choices: Choices) -> None:
         super()._correspond(choices)

@@ -60,6 +60,7 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        self._require_shapes(numerics)
         if seed is not None:
             # An entry of the groups, as for other rules.
             self.defaults["seed"] = seed = require_seed(seed)
@@ -67,6 +68,9 @@ class TorchClass(CompiledStep, torch.optim.Optimizer):
                 group.setdefault("seed", seed)
         if storage or numerics != "torch" or probes or probe_every != 1:
             self._choose(Choices(numerics, storage, probes, probe_every))
+
+    def _require_shapes(self, numerics: str) -> None:
+        """Refuses parameters whose shapes the class doesn't take with these numerics."""
 
     @disable_dynamo
     def add_param_group(self, param_group: dict[str, Any]) -> None:
