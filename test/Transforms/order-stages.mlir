@@ -1,4 +1,6 @@
 // RUN: updraft-opt %s -updraft-schedule -updraft-order-stages -split-input-file | FileCheck %s
+// RUN: updraft-opt %s -updraft-schedule -updraft-order-stages=max-sets=1 -split-input-file \
+// RUN:   | FileCheck %s --check-prefix=LIMITED
 
 // One side of the matrix is finished before the other starts: two matrices at a time, not three.
 // CHECK-LABEL: updraft.plan @Sides
@@ -10,6 +12,12 @@
 // CHECK-NEXT:    %[[RIGHT2:.*]] = updraft.multiply symmetric %[[RIGHT]], %[[RIGHT]]
 // CHECK-NEXT:    updraft.sweep over columns_by_columns reads(%[[RIGHT2]] :
 // CHECK-SAME:      writes(%r :
+
+// The order of the schedule stays if the search takes too long.
+// LIMITED-LABEL: updraft.plan @Sides
+// LIMITED-COUNT-4: updraft.multiply
+// LIMITED-NEXT:    updraft.sweep over rows_by_rows
+// LIMITED:         updraft.sweep over columns_by_columns
 updraft.rule @Sides compute f32 matrix {
   %zero = arith.constant 0.0 : f64
   %param = updraft.param stored f32 : f32
@@ -92,5 +100,26 @@ updraft.rule @Sections compute f32 matrix {
   %left = arith.divf %square, %scale : f32
   %move = updraft.product %left, %grad : f32
   %p1 = arith.subf %param, %move : f32
+  updraft.next %p1 : f32
+}
+
+// -----
+
+// Functions of two sides that follow each other would run at the same time, and need both matrices.
+// CHECK-LABEL: updraft.plan @Functions
+// CHECK:         %[[LEFT:.*]] = updraft.multiply symmetric %grad, %grad transposed
+// CHECK-NEXT:    %[[VALUES:.*]] = updraft.call eigenvalues(%[[LEFT]])
+// CHECK-NEXT:    %[[RIGHT:.*]] = updraft.multiply symmetric %grad transposed, %grad
+// CHECK-NEXT:    updraft.call eigenvalues(%[[RIGHT]])
+updraft.rule @Functions compute f32 matrix {
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %gt = updraft.transpose %grad : f32
+  %left = updraft.product symmetric %grad, %gt : f32
+  %right = updraft.product symmetric %gt, %grad : f32
+  %lv = updraft.apply eigenvalues(%left) : (f32) -> f32
+  %rv = updraft.apply eigenvalues(%right) : (f32) -> f32
+  %l = arith.mulf %param, %lv : f32
+  %p1 = arith.mulf %l, %rv : f32
   updraft.next %p1 : f32
 }

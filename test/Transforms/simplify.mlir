@@ -194,3 +194,23 @@ updraft.rule @Broadcast compute f32 {
   %next = arith.mulf %p, %m : f32
   updraft.next %next : f32
 }
+
+// -----
+
+// A matrix that is transposed twice, and one that is symmetric.
+// CHECK-LABEL: updraft.rule @Turned
+// CHECK:         %[[G:.*]] = updraft.grad
+// CHECK-NEXT:    %[[T:.*]] = updraft.transpose %[[G]]
+// CHECK-NEXT:    %[[A:.*]] = updraft.product symmetric %[[G]], %[[T]]
+// CHECK-NEXT:    %[[U:.*]] = updraft.product %[[A]], %[[G]]
+// CHECK-NEXT:    updraft.next %[[U]]
+updraft.rule @Turned compute f32 matrix {
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %t = updraft.transpose %grad : f32
+  %tt = updraft.transpose %t : f32
+  %a = updraft.product symmetric %grad, %t : f32
+  %at = updraft.transpose %a : f32
+  %u = updraft.product %at, %tt : f32
+  updraft.next %u : f32
+}

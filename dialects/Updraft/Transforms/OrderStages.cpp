@@ -18,8 +18,6 @@ using namespace updraft;
 
 namespace {
 
-/// The most sets of finished stages that the searches of a section look at.
-constexpr size_t maxVisited = 2'000;
 /// The most stages of a section that is searched, because the search recurses.
 constexpr size_t maxStages = 2'000;
 
@@ -46,15 +44,18 @@ bool isMatrix(Value value) {
 /// Stages between two prologues, by their numbers, and the matrices that they make and read.
 class Section {
 public:
-  Section(ArrayRef<StageOpInterface> stages, Sides sides);
+  Section(ArrayRef<StageOpInterface> stages, Sides sides, unsigned maxSets);
 
   using Order = SmallVector<unsigned>;
 
   /// The memory for the matrices that are needed at a time.
   unsigned memoryFor(ArrayRef<unsigned> order) const;
-  /// An order that needs less memory than `limit`, and as little as possible. `std::nullopt` if
-  /// there is none or the search exceeds its limit.
-  std::optional<Order> orderBelow(unsigned limit) const;
+  struct Search {
+    std::optional<Order> order; ///< std::nullopt if there is none
+    bool isComplete = true;     ///< false if it has looked at the most sets
+  };
+  /// Searches for an order that needs less memory than `limit`, and as little as possible.
+  Search orderBelow(unsigned limit) const;
 
 private:
   struct Matrix {
@@ -95,6 +96,7 @@ private:
   bool search(Progress progress, unsigned most, Order &order, Visited &visited) const;
 
   const Sides sides;
+  const unsigned maxSets; ///< of finished stages that the searches look at
   SmallVector<Stage> stages;
   SmallVector<Matrix> matrices;
   llvm::DenseMap<Value, unsigned> numbers; // of matrices
@@ -115,7 +117,8 @@ static bool reducesGroup(SweepOp sweep) {
                       [](ReductionAttr reduction) { return reduction.getOver() == Extent::group; });
 }
 
-Section::Section(ArrayRef<StageOpInterface> operations, Sides sides) : sides(sides) {
+Section::Section(ArrayRef<StageOpInterface> operations, Sides sides, unsigned maxSets)
+    : sides(sides), maxSets(maxSets) {
   std::optional<unsigned> lastOfGroup; // the plans of a rule have these reductions in one order
   llvm::DenseMap<Value, llvm::BitVector> readers, writers; // stages, by stream
   llvm::DenseMap<Operation *, unsigned> places;
@@ -276,14 +279,12 @@ unsigned Section::memoryFor(ArrayRef<unsigned> order) const {
 /// Returns the stages that may come next. First those that can run together with a sweep before
 /// them.
 SmallVector<unsigned> Section::readyStages(const Progress &progress, const Order &order) const {
-  SmallVector<unsigned> ready;
+  SmallVector<unsigned> ready, others;
+  const std::optional<Extent> last = order.empty() ? std::nullopt : stages[order.back()].sweptOver;
   for (unsigned stage = 0; stage < stages.size(); ++stage)
     if (isReady(progress, stage))
-      ready.push_back(stage);
-  if (!order.empty())
-    if (const std::optional<Extent> last = stages[order.back()].sweptOver)
-      std::stable_partition(ready.begin(), ready.end(),
-                            [&](unsigned stage) { return stages[stage].sweptOver == last; });
+      (last && stages[stage].sweptOver == last ? ready : others).push_back(stage);
+  llvm::append_range(ready, others);
   return ready;
 }
 
@@ -311,7 +312,7 @@ bool Section::search(Progress progress, unsigned most, Order &order, Visited &vi
   }
   if (order.size() == stages.size())
     return true;
-  if (visited.size() < maxVisited && visited.insert({progress.done, progress.freed}).second)
+  if (visited.size() < maxSets && visited.insert({progress.done, progress.freed}).second)
     for (unsigned stage : choices) {
       Progress then = progress;
       advance(then, stage);
@@ -324,16 +325,18 @@ bool Section::search(Progress progress, unsigned most, Order &order, Visited &vi
   return false;
 }
 
-std::optional<Section::Order> Section::orderBelow(unsigned limit) const {
-  size_t visits = 0;
-  for (unsigned most = 1; most < limit && visits < maxVisited; ++most) {
+Section::Search Section::orderBelow(unsigned limit) const {
+  size_t sets = 0;
+  for (unsigned most = 1; most < limit; ++most) {
     Order order;
     Visited visited;
     if (search(start(), most, order, visited))
-      return order;
-    visits += visited.size();
+      return {order};
+    sets += visited.size();
+    if (sets >= maxSets)
+      return {std::nullopt, false};
   }
-  return std::nullopt;
+  return {};
 }
 
 namespace updraft {
@@ -344,15 +347,18 @@ namespace updraft {
 namespace {
 
 struct OrderStagesPass : impl::OrderStagesPassBase<OrderStagesPass> {
+  using OrderStagesPassBase::OrderStagesPassBase;
+
   void order(ArrayRef<StageOpInterface> stages) {
     const auto given = llvm::to_vector(llvm::seq<unsigned>(stages.size()));
-    const Section section(stages, {1, 1});
-    const std::optional<SmallVector<unsigned>> better =
-        section.orderBelow(section.memoryFor(given));
+    const Section section(stages, {1, 1}, maxSets);
+    const auto [better, isComplete] = section.orderBelow(section.memoryFor(given));
+    unfinishedSections += !isComplete;
     if (!better)
       return;
     for (const Sides sides : {Sides{1, 4}, Sides{4, 1}})
-      if (const Section oblong(stages, sides); oblong.memoryFor(*better) > oblong.memoryFor(given))
+      if (const Section oblong(stages, sides, maxSets);
+          oblong.memoryFor(*better) > oblong.memoryFor(given))
         return;
     Block *block = stages.front()->getBlock();
     const Block::iterator end = std::next(stages.back()->getIterator());

@@ -393,8 +393,13 @@ def OrderStagesPass : Pass<"updraft-order-stages", "::mlir::ModuleOp"> {
     is as good, if the other order needs more memory for a parameter whose sides are as 1 to 4, or
     if the search takes too long. Bits stay the same.
   }];
+  let options = [
+    Option<"maxSets", "max-sets", "unsigned", "2000",
+           "The most sets of finished stages that the search of a section looks at">
+  ];
   let statistics = [
-    Statistic<"orderedSections", "ordered-sections", "Sections whose stages were reordered">
+    Statistic<"orderedSections", "ordered-sections", "Sections whose stages were reordered">,
+    Statistic<"unfinishedSections", "unfinished-sections", "Sections whose search took too long">
   ];
 }
 

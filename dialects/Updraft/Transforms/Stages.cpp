@@ -7,6 +7,9 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <algorithm>
+#include <limits>
+
 using namespace mlir;
 using namespace updraft;
 
@@ -111,7 +114,6 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
     for (Value operand : operation->getOperands())
       if (Value value = readInMemory(operation, operand); !isInMemory(value))
         kept.insert(value);
-  delayWholeMatrices(rule);
   forResults(
       rule,
       [&](Value current, Value value) {
@@ -130,6 +132,52 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
   for (ReduceOp reduce : needed)
     writingStage = std::max(writingStage, of(reduce) - 1);
   stageCount = std::max(stageCount, writingStage + 1);
+  keepComputedAgain(rule);
+  delayWholeMatrices(rule);
+}
+
+// Later sweeps then read one matrix instead of several, which don't wait in memory for them.
+void StageAnalysis::keepComputedAgain(RuleOp rule) {
+  constexpr unsigned worthKeeping = 3;
+  if (wholeMatrices.size() + kept.size() < worthKeeping)
+    return;
+  const auto isWorthKeeping = [&](Value value) {
+    if (!isa<Float32Type, Float64Type>(value.getType()) || !isMatrixExtent(extents.of(value)))
+      return false;
+    const Slice slice =
+        Slice::compute(value, [&](Value input) { return isRuleInput(input) || isKept(input); });
+    return llvm::count_if(slice.inputs, [&](Value input) {
+             return isMatrixExtent(extents.of(input)) &&
+                    (isKept(input) || isOfWholeMatrices(input.getDefiningOp()));
+           }) >= worthKeeping;
+  };
+  struct Stages {
+    unsigned first = std::numeric_limits<unsigned>::max(), last = 0;
+  };
+  llvm::DenseMap<Operation *, Stages> computedIn;
+  const SmallVector<Operation *> operations = neededOperations(rule);
+  for (Operation *operation : llvm::reverse(operations)) {
+    Stages own;
+    for (Operation *user : operation->getUsers()) {
+      const unsigned stage = stages.lookup(user);
+      Stages readers = computedIn.lookup(user);
+      if (isa<NextOp>(user))
+        readers = {writingStage, writingStage};
+      else if (!computedIn.contains(user)) // nothing needs it
+        continue;
+      else if (isa<ReduceOp>(user))
+        readers = {stage - 1, stage - 1};
+      else if (isOfWholeMatrices(user) || isKept(user->getResult(0)))
+        readers = {stage, stage};
+      own = {std::min(own.first, readers.first), std::max(own.last, readers.last)};
+    }
+    computedIn[operation] = own;
+    if (own.first >= own.last || operation->getNumResults() != 1)
+      continue;
+    if (Value value = operation->getResult(0);
+        !isRuleInput(value) && !isKept(value) && isWorthKeeping(value))
+      kept.insert(value);
+  }
 }
 
 // A result then waits in memory for fewer stages.

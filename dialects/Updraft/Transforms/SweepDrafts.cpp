@@ -46,6 +46,7 @@ private:
   void computeMatrixSlice(SweepDraft &sweep) const;
   std::vector<SweepDraft> separate(SweepDraft whole) const;
   SweepDraft draftSmallerSweep(Extent over, unsigned stage, ArrayRef<SweepDraft> matrices) const;
+  std::vector<SweepDraft> separateBatches(SweepDraft whole, ArrayRef<SweepDraft> matrices) const;
   void addSmallerSweep(SweepDraft sweep);
   void add(SweepDraft sweep);
   void computeSlice(SweepDraft &sweep, const llvm::DenseSet<Value> &available) const;
@@ -77,7 +78,10 @@ std::vector<SweepDraft> Drafter::run() {
     for (Extent over : matrixExtents)
       llvm::append_range(matrices, separate(draftMatrixSweep(over, stage)));
   for (unsigned stage = 0; stage <= stages.writing(); ++stage) {
-    for (Extent over : {Extent::batch, Extent::row, Extent::column})
+    for (SweepDraft &sweep :
+         separateBatches(draftSmallerSweep(Extent::batch, stage, matrices), matrices))
+      addSmallerSweep(std::move(sweep));
+    for (Extent over : {Extent::row, Extent::column})
       addSmallerSweep(draftSmallerSweep(over, stage, matrices));
     for (SweepDraft &sweep : matrices)
       if (sweep.stage == stage)
@@ -135,15 +139,14 @@ std::vector<SweepDraft> Drafter::separate(SweepDraft whole) const {
       if (reduce.getOver() == Extent::group)
         classes.join(std::exchange(lastOfGroup, index).value_or(index), index);
   }
+  llvm::SmallDenseSet<unsigned> making; // leaders
+  for (auto [index, part] : llvm::enumerate(parts))
+    if (!part.made.empty())
+      making.insert(classes.findLeader(index));
   std::optional<unsigned> withoutMatrix;
-  for (auto [index, part] : llvm::enumerate(parts)) {
-    const unsigned leader = classes.findLeader(index);
-    const bool makes = llvm::any_of(llvm::enumerate(parts), [&](auto other) {
-      return !other.value().made.empty() && classes.findLeader(other.index()) == leader;
-    });
-    if (!makes)
+  for (unsigned index = 0; index < parts.size(); ++index)
+    if (!making.contains(classes.findLeader(index)))
       classes.join(std::exchange(withoutMatrix, index).value_or(index), index);
-  }
   classes.compress();
   std::vector<SweepDraft> separated(classes.getNumClasses(), {whole.over, whole.stage});
   for (auto [index, part] : llvm::enumerate(parts)) {
@@ -177,6 +180,41 @@ SweepDraft Drafter::draftSmallerSweep(Extent over, unsigned stage,
   }
   computeSlice(sweep, available);
   return sweep;
+}
+
+// Values of different matrices that different sweeps read come from different sweeps, so that one
+// matrix doesn't wait for the other.
+std::vector<SweepDraft> Drafter::separateBatches(SweepDraft whole,
+                                                 ArrayRef<SweepDraft> matrices) const {
+  if (!whole.reductions.empty() || whole.made.size() < 2)
+    return {std::move(whole)};
+  llvm::IntEqClasses classes(whole.made.size());
+  const auto join = [&](llvm::DenseMap<Value, unsigned> &readers, ArrayRef<Value> inputs,
+                        unsigned value) {
+    for (Value input : inputs)
+      if (!extents.isScalar(input))
+        if (const auto [reader, isNew] = readers.try_emplace(input, value); !isNew)
+          classes.join(reader->second, value);
+  };
+  llvm::DenseMap<Value, unsigned> readers;
+  for (auto [index, made] : llvm::enumerate(whole.made)) {
+    SweepDraft part{whole.over, whole.stage, {}, {made}};
+    computeSlice(part, available);
+    join(readers, part.slice.inputs, index);
+  }
+  for (const SweepDraft &sweep : matrices) {
+    std::optional<unsigned> first;
+    for (auto [index, made] : llvm::enumerate(whole.made))
+      if (llvm::is_contained(sweep.slice.inputs, made))
+        classes.join(std::exchange(first, index).value_or(index), index);
+  }
+  classes.compress();
+  std::vector<SweepDraft> separated(classes.getNumClasses(), {whole.over, whole.stage});
+  for (auto [index, made] : llvm::enumerate(whole.made))
+    separated[classes[index]].made.push_back(made);
+  for (SweepDraft &each : separated)
+    computeSlice(each, available);
+  return separated;
 }
 
 void Drafter::computeSlice(SweepDraft &sweep, const llvm::DenseSet<Value> &known) const {
