@@ -1,6 +1,6 @@
 //===- MatrixWorks.cpp - Benchmarks of products of matrices -----------------------------------===//
-// Products beside the arithmetic that the cores can do, and Muon beside PyTorch's. The bounds are
-// those of docs/performance.md.
+// Products beside the arithmetic that the cores can do, Muon beside PyTorch's, and SOAP beside that
+// of pytorch-optimizer. The bounds are those of docs/performance.md.
 
 #include "FMAPeak.h"
 #include "PythonPeer.h"
@@ -175,6 +175,22 @@ std::vector<Row> muon(const BenchOptions &options, const MuonWork &work) {
   withoutBounds(options, rows);
   return rows;
 }
+
+/// SOAP in steps that don't refresh its bases.
+std::vector<Row> soap(const BenchOptions &options, const std::string &work) {
+  PeerSetup setup{"SOAP", R"({"precondition_frequency":1000000})", "f32"};
+  setup.shapes = textOf({{1, options.quick ? Shape{24, 40} : Shape{768, 3072}}});
+  std::vector<Contestant> racing{*options.torch->contestant("updraft", "updraft", setup)};
+  if (auto peer = options.torch->contestant("pytorch-optimizer", "pytorch-optimizer", setup))
+    racing.push_back(std::move(*peer));
+  std::vector<Row> rows = race(work, std::move(racing), /*rounds=*/5, options.quick ? 1e-4 : 1e-1);
+  options.torch->drop();
+  if (rows.size() > 1)
+    rows[1].figure = {"of this time, updraft's", timesAsLong(rows[0], rows[1]), 0.60,
+                      /*atLeast=*/false};
+  withoutBounds(options, rows);
+  return rows;
+}
 } // namespace
 
 std::vector<Work> updraft::bench::matrixWorks() {
@@ -226,5 +242,9 @@ std::vector<Work> updraft::bench::matrixWorks() {
          fmt::format("updraft.optim.Muon, numerics \"{}\", {}", work.numerics, work.title),
          [work](const BenchOptions &options) { return muon(options, work); },
          /*group=*/"matrices"});
+  const std::string name = "matrices-soap";
+  works.push_back({name, "updraft.optim.SOAP on one matrix of 768 x 3072, between two refreshes",
+                   [name](const BenchOptions &options) { return soap(options, name); },
+                   /*group=*/"matrices"});
   return works;
 }

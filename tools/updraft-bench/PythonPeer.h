@@ -42,8 +42,8 @@ public:
   bool available() const { return isAvailable; }
 
   /// The contestant `name` for an implementation: `updraft`, `for-loop`, `foreach`, `fused`,
-  /// `compile` or `optax`. Empty if the optimizer doesn't have that implementation. Valid until the
-  /// next call of drop().
+  /// `compile`, `f32-products`, `pytorch-optimizer` or `optax`. Empty if the optimizer doesn't have
+  /// that implementation. Valid until the next call of drop().
   std::optional<Contestant> contestant(const std::string &name, const std::string &implementation,
                                        const PeerSetup &setup);
   /// All implementations of torch.optim that exist and don't need a compiler.

@@ -7,10 +7,10 @@ Besides the commands of peer.py:
     limit LIBRARY
 
 IMPL is an implementation of torch.optim, `compile` (its foreach one through torch.compile),
-`f32-products` (torch.optim.Muon, but with products in f32) or `updraft`. ELEMENTS is a number, or
-shapes in place of TENSORS: `12*768x3072,24*768x768`. GRADS is `persistent`, or `fresh`: an untimed
-backward puts the gradients of each step into new memory. `limit` is the memory limit of the
-contestant that was made last.
+`f32-products` (torch.optim.Muon, but with products in f32), `pytorch-optimizer` (the package) or
+`updraft`. ELEMENTS is a number, or shapes in place of TENSORS: `12*768x3072,24*768x768`. GRADS is
+`persistent`, or `fresh`: an untimed backward puts the gradients of each step into new memory.
+`limit` is the memory limit of the contestant that was made last.
 """
 
 import ctypes
@@ -27,6 +27,7 @@ IMPLEMENTATIONS = {
     "fused": {"fused": True},
     "compile": {"foreach": True},
     "f32-products": {},
+    "pytorch-optimizer": {},
     "updraft": {},
 }
 
@@ -158,6 +159,13 @@ def make(optimizer, implementation, grads, dtype, tensors, elements, arguments):
         return Dense(MuonInF32, implementation, fresh, *sizes, arguments)
     if optimizer == "Muon" and implementation == "for-loop":
         arguments.pop("foreach")  # Muon only has the for-loop.
+    if implementation == "pytorch-optimizer":
+        try:
+            import pytorch_optimizer
+        except ImportError:
+            return None
+        chosen = getattr(pytorch_optimizer, optimizer)
+        return Dense(chosen, implementation, fresh, *sizes, arguments)
     if implementation == "updraft":
         import updraft.optim
 
