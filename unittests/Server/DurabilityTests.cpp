@@ -76,6 +76,14 @@ protected:
     server().createOptimizer(requestOf("o", "adam", {{{"w"}, {{"lr", 0.5}}}, {{"v"}, {}}}));
   }
 
+  /// Starts a process that will not be killed, for comparison.
+  void startOver() {
+    process.reset();
+    storage = SimulatedStorage();
+    start(Durability::None);
+    createAdam();
+  }
+
   SimulatedStorage storage;
   std::mt19937_64 random{1};
   std::optional<Process> process;
@@ -128,10 +136,7 @@ TEST_F(DurabilityTest, EveryAnsweredChangeIsThereAfterALossOfPower) {
     return valuesAt("w");
   };
   const std::vector<float> after = next();
-  process.reset();
-  storage = SimulatedStorage();
-  start(Durability::None);
-  createAdam();
+  startOver();
   step(1, gradientOf({1, -1, 2}));
   server().setHypers(hypersOf("o", 0, {{"lr", 0.25}}));
   step(2, gradientOf({3, 1, 1}));
@@ -159,10 +164,7 @@ TEST_F(DurabilityTest, WrittenStatesAreThereAfterALossOfPower) {
   const std::string states = server().states("o").bytes;
 
   // The next step has the bits that it has without a restart.
-  process.reset();
-  storage = SimulatedStorage();
-  start(Durability::None);
-  createAdam();
+  startOver();
   step(1, gradientOf({1, -1, 2}));
   step(2, gradientOf({3, 1, 1}));
   put("w", before);
@@ -226,10 +228,7 @@ TEST_F(DurabilityTest, ARestartCompilesNothing) {
     step(3, gradientOf({1, 1, 1}));
     const std::vector<float> after = valuesAt("w");
 
-    process.reset();
-    storage = SimulatedStorage();
-    start(Durability::None);
-    createAdam();
+    startOver();
     step(1, gradientOf({1, -1, 2}));
     step(2, gradientOf({3, 1, 1}));
     step(3, gradientOf({1, 1, 1}));
