@@ -13,7 +13,6 @@ from updraft.optim.shared_memory import layers_apart
 
 from .torch_training import assert_close, parameters, set_gradients
 
-RANKS = 2
 SHAPES = [(6, 4), (5, 3), (7,), (1, 2), ()]
 
 
@@ -263,12 +262,20 @@ GATHERED = [
     ("Muon", {"matrix_blocks": 2}, "momentum_buffer"),
     ("Muon", {"matrix_blocks": 2, "matrix_layout": "transposed"}, "momentum_buffer"),
     (optim.Muon, {"numerics": "ieee"}, "momentum_buffer"),
+    ("NorMuon", {}, "momentum"),
+    ("Dion2", {}, "momentum"),
+    ("SOAP", {"precondition_frequency": 2}, "exp_avg_sq"),
+    ("Shampoo", {"precondition_frequency": 2, "start_preconditioning_step": 2}, "filtered_grad"),
+    ("KLShampoo", {"precondition_frequency": 2}, "exp_avg"),
+    ("PSGDPro", {}, "exp_avg"),
 ]
 
 
 def gather_matrices(mesh, name, entries, state, kind):
     """Products take whole matrices. The bits are those of one process."""
-    shapes = [(6, 4), (8, 20), (2, 2)] + ([] if entries else [(5, 3), (2, 3, 4), (7,), (1, 2)])
+    shapes = [(6, 4), (8, 20), (2, 2)]
+    if "matrix_blocks" not in entries:
+        shapes += [(5, 3), (2, 3, 4), (1, 2)] + ([] if name is optim.Muon else [(7,)])
     plain = parameters(shapes=shapes)
     params = distributed(plain, mesh, kind)
 
@@ -388,10 +395,10 @@ def clip(mesh, kind):
     assert_close(plain, [param.full_tensor() for param in params], 50)
 
 
-def work(rank, address, jobs):
+def work(rank, address, jobs, ranks):
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{address}", rank=rank, world_size=RANKS)
-    mesh = dist.device_mesh.init_device_mesh("cpu", (RANKS,))
+    dist.init_process_group("gloo", init_method=f"file://{address}", rank=rank, world_size=ranks)
+    mesh = dist.device_mesh.init_device_mesh("cpu", (ranks,))
     try:
         for function, *arguments in jobs:
             function(mesh, *arguments)
@@ -399,9 +406,10 @@ def work(rank, address, jobs):
         dist.destroy_process_group()
 
 
-def spawn(tmp_path, jobs):
+def spawn(tmp_path, jobs, ranks=2):
     # A fork already has the modules, and code in this process must not start threads of torch.
-    mp.start_processes(work, (str(tmp_path / "store"), jobs), nprocs=RANKS, start_method="fork")
+    arguments = str(tmp_path / "store"), jobs, ranks
+    mp.start_processes(work, arguments, nprocs=ranks, start_method="fork")
 
 
 CASES = [
@@ -441,10 +449,12 @@ def test_muon(tmp_path):
     spawn(tmp_path, [*jobs, (muon_of_one_row,)])
 
 
-@pytest.mark.parametrize("kind", ["rows", "columns", "replicated"])
-def test_products_of_whole_matrices(tmp_path, kind):
+@pytest.mark.parametrize(
+    ("kind", "ranks"), [("rows", 2), ("columns", 2), ("replicated", 2), ("rows", 3)]
+)
+def test_products_of_whole_matrices(tmp_path, kind, ranks):
     jobs = [(gather_matrices, *case, kind) for case in GATHERED]
-    spawn(tmp_path, [*jobs, (refuse_to_gather,)])
+    spawn(tmp_path, [*jobs, (refuse_to_gather,)], ranks)
 
 
 def test_local_tensors_that_are_replaced(tmp_path):

@@ -52,6 +52,27 @@ def r(param, grad, lr=0.1):
     )
 
 
+def test_products_of_matrices_that_do_not_fit(message):
+    assert (
+        message("""
+@updraft.rule
+def r(param, grad, matrix):
+    return param - updraft.lang.where(matrix, grad @ grad, grad)
+""")
+        == """\
+5:47: error: `@` takes as many columns on the left as rows on the right, found a matrix of rows x \
+columns on the left and a matrix of rows x columns on the right; transpose one of them
+    return param - updraft.lang.where(matrix, grad @ grad, grad)
+                                              ^~~~~~~~~~~
+5:47: note: the left matrix
+    return param - updraft.lang.where(matrix, grad @ grad, grad)
+                                              ^~~~~~~~~~~
+5:47: note: the right matrix
+    return param - updraft.lang.where(matrix, grad @ grad, grad)
+                                              ^~~~~~~~~~~"""
+    )
+
+
 def test_errors_in_functions_of_other_files(load, tmp_path, monkeypatch):
     (tmp_path / "shared_by_rules.py").write_text(
         "def blend(old, new, beta):\n    mixed = beta * old + new > 0\n    return -mixed\n"
