@@ -2,6 +2,7 @@
 
 #include "runtime/client/Workers.h"
 
+#include "runtime/messages/Reconnection.h"
 #include "runtime/messages/TensorMessages.h"
 
 #include <algorithm>
@@ -48,7 +49,7 @@ Workers::Workers(ClientOptions given)
   if (different.size() < options.workers.size())
     throw std::invalid_argument("an address of a worker is listed twice");
   for (const std::string &address : options.workers) {
-    grpc::ChannelArguments arguments;
+    grpc::ChannelArguments arguments = updraft::messages::reconnectingSoon();
     // A worker's limit protects the worker. Chunks of parameters are smaller.
     arguments.SetMaxReceiveMessageSize(-1);
     channels.push_back(grpc::CreateCustomChannel(address, credentialsOf(options), arguments));

@@ -3,6 +3,7 @@
 #include "runtime/grpc/PeerService.h"
 
 #include "runtime/grpc/Answer.h"
+#include "runtime/messages/Reconnection.h"
 #include "runtime/server/Refusal.h"
 
 #include <grpcpp/grpcpp.h>
@@ -94,7 +95,8 @@ v1::Peer::Stub &PeerChannels::stub(const std::string &worker) {
     throw Refusal(Reason::ResourceExhausted, "clients have named too many workers");
   }
   if (!place)
-    place = v1::Peer::NewStub(grpc::CreateChannel(worker, options.credentials));
+    place = v1::Peer::NewStub(
+        grpc::CreateCustomChannel(worker, options.credentials, messages::reconnectingSoon()));
   return *place;
 }
 

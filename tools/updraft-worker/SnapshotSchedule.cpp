@@ -18,9 +18,9 @@ bool SnapshotSchedule::take() {
 }
 
 void SnapshotSchedule::tick() {
-  const bool isLong = server.journalBytes() > journalBytes;
+  const bool isLong = server.journalBytes() > journalBytes; // perhaps since before a restart
   const bool isTime = std::chrono::steady_clock::now() - last >= interval;
-  if (server.changesSinceSnapshot() != 0 && (isTime || (isLong && !hasFailed)))
+  if (isTime ? isLong || server.changesSinceSnapshot() != 0 : isLong && !hasFailed)
     take();
 }
 

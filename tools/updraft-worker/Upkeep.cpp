@@ -9,11 +9,11 @@ using namespace updraft::worker;
 Upkeep::Upkeep(std::chrono::milliseconds pause, std::function<void()> work)
     : thread([this, pause, work = std::move(work)] {
         std::unique_lock lock(mutex);
-        while (!stopped.wait_for(lock, pause, [&] { return isStopped; })) {
+        do {
           lock.unlock();
           work();
           lock.lock();
-        }
+        } while (!stopped.wait_for(lock, pause, [&] { return isStopped; }));
       }) {}
 
 void Upkeep::stop() {

@@ -11,7 +11,8 @@
 
 namespace updraft::worker {
 
-/// Does some work in a thread, again and again with a pause in between.
+/// Does some work in a thread, at once and then again and again after a pause. So a worker that is
+/// soon killed after each start also shortens its journal.
 class Upkeep {
 public:
   Upkeep(std::chrono::milliseconds pause, std::function<void()> work);

@@ -63,13 +63,16 @@ class Killed:
     def __init__(self, store):
         self.store = store
         self.options = [f"--store={store}", "--journal=1", "--snapshot-interval=1"]
-        self.running = running(*self.options)
+        self.address = "127.0.0.1:0"
+        self.start()
+
+    def start(self):
+        self.running = running(*self.options, address=self.address)
         self.address, self.process = self.running.__enter__()
 
     def kill(self):
         self.close()
-        self.running = running(*self.options, address=self.address)
-        _, self.process = self.running.__enter__()
+        self.start()
 
     def close(self):
         if self.running:

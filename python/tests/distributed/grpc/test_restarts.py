@@ -96,6 +96,8 @@ def test_no_step_is_lost_or_doubled(killed):
             thread.join()
         assert not errors
         w = client.get(["w"])["w"]
+        # No process lives as long as the pause between two looks at the journal's length.
+        assert statistics(client).journal_bytes < 16 << 20
     killed.close()
     verified = subprocess.run(
         [WORKER, "verify", killed.store], capture_output=True, text=True, check=True
@@ -168,6 +170,21 @@ def test_a_large_store_serves_soon_again(killed):
             assert seconds <= 5
             assert (client.get(["part"])["part"] == kill).all()
         assert (client.get(["rest"])["rest"] == 1).all()
+
+
+def test_a_worker_that_was_away_is_soon_found(killed):
+    """By itself, gRPC would wait for four more seconds."""
+    with Client([killed.address]) as client:
+        client.put({"w": np.zeros(2, np.float32)})
+        killed.close()
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            answer = pool.submit(client.get, ["w"])
+            time.sleep(5.5)
+            killed.start()
+            started = time.monotonic()
+            assert list(answer.result()["w"]) == [0, 0]
+        # A second between two attempts of gRPC, and two between those of the client.
+        assert time.monotonic() - started < 3.2
 
 
 def test_states_have_the_bits_of_this_process(killed):

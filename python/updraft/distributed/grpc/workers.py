@@ -58,8 +58,13 @@ class Workers:
         if len({*self.addresses}) < len(self.addresses):
             raise InvalidArgumentError("an address of a worker is listed twice")
         self._timeout = timeout
-        # A worker's limit protects the worker. Chunks of parameters are smaller.
-        options = [("grpc.max_receive_message_length", -1)]
+        options = [
+            # A worker's limit protects the worker. Chunks of parameters are smaller.
+            ("grpc.max_receive_message_length", -1),
+            # Otherwise gRPC waits for up to 2 min once a worker has been away for long.
+            ("grpc.initial_reconnect_backoff_ms", 100),
+            ("grpc.max_reconnect_backoff_ms", 1000),
+        ]
         self._channels = [
             grpc.secure_channel(address, credentials, options)
             if credentials
