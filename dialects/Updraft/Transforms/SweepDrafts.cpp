@@ -189,18 +189,14 @@ std::vector<SweepDraft> Drafter::separateBatches(SweepDraft whole,
   if (!whole.reductions.empty() || whole.made.size() < 2)
     return {std::move(whole)};
   llvm::IntEqClasses classes(whole.made.size());
-  const auto join = [&](llvm::DenseMap<Value, unsigned> &readers, ArrayRef<Value> inputs,
-                        unsigned value) {
-    for (Value input : inputs)
-      if (!extents.isScalar(input))
-        if (const auto [reader, isNew] = readers.try_emplace(input, value); !isNew)
-          classes.join(reader->second, value);
-  };
-  llvm::DenseMap<Value, unsigned> readers;
+  llvm::DenseMap<Value, unsigned> readers; // of values in memory
   for (auto [index, made] : llvm::enumerate(whole.made)) {
     SweepDraft part{whole.over, whole.stage, {}, {made}};
     computeSlice(part, available);
-    join(readers, part.slice.inputs, index);
+    for (Value input : part.slice.inputs)
+      if (!extents.isScalar(input))
+        if (const auto [reader, isNew] = readers.try_emplace(input, index); !isNew)
+          classes.join(reader->second, index);
   }
   for (const SweepDraft &sweep : matrices) {
     std::optional<unsigned> first;
