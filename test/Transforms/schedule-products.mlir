@@ -280,7 +280,8 @@ updraft.rule @Separate compute f32 matrix {
 // CHECK-LABEL: updraft.plan @KeptForTheNextSweep
 // CHECK:         %[[SUM:.*]]:2 = updraft.sweep reads({{%[^,]*, %[^,]*, %[^,]*}} :
 // CHECK-SAME:      reduces [#updraft.reduction<max over tensor>] -> f64, !updraft.stream<f32> {
-// CHECK:         updraft.sweep scalars({{.*}}) reads(%param, %[[SUM]]#1 :
+// CHECK:         %[[U:.*]] = updraft.sweep scalars({{.*}}) reads(%[[SUM]]#1 :
+// CHECK:         updraft.multiply %{{.*}}, %[[U]]
 updraft.rule @KeptForTheNextSweep compute f32 matrix {
   %param = updraft.param stored f32 : f32
   %grad = updraft.grad stored f32 : f32
@@ -295,7 +296,8 @@ updraft.rule @KeptForTheNextSweep compute f32 matrix {
   %max = updraft.reduce max %w over tensor : f64
   %scale = arith.truncf %max : f64 to f32
   %u = arith.divf %abc, %scale : f32
-  %p1 = arith.subf %param, %u : f32
+  %v = updraft.product %gram, %u : f32
+  %p1 = arith.subf %param, %v : f32
   updraft.next %p1 : f32
 }
 
@@ -305,7 +307,7 @@ updraft.rule @KeptForTheNextSweep compute f32 matrix {
 // CHECK-LABEL: updraft.plan @ComputedAgain
 // CHECK:         updraft.sweep reads(%[[A:.*]], %[[B:.*]] :
 // CHECK-SAME:      reduces [#updraft.reduction<max over tensor>] -> f64 {
-// CHECK:         updraft.sweep scalars({{.*}}) reads(%param, %[[A]], %[[B]] :
+// CHECK:         updraft.sweep scalars({{.*}}) reads(%[[A]], %[[B]] :
 updraft.rule @ComputedAgain compute f32 matrix {
   %param = updraft.param stored f32 : f32
   %grad = updraft.grad stored f32 : f32
@@ -318,7 +320,8 @@ updraft.rule @ComputedAgain compute f32 matrix {
   %max = updraft.reduce max %w over tensor : f64
   %scale = arith.truncf %max : f64 to f32
   %u = arith.divf %ab, %scale : f32
-  %p1 = arith.subf %param, %u : f32
+  %v = updraft.product %gram, %u : f32
+  %p1 = arith.subf %param, %v : f32
   updraft.next %p1 : f32
 }
 

@@ -197,14 +197,14 @@ updraft.rule @Broadcast compute f32 {
 
 // -----
 
-// A matrix that is transposed twice, and one that is symmetric.
-// CHECK-LABEL: updraft.rule @Turned
+// A matrix that is transposed twice, and the transpose of a symmetric one.
+// CHECK-LABEL: updraft.rule @Transposed
 // CHECK:         %[[G:.*]] = updraft.grad
 // CHECK-NEXT:    %[[T:.*]] = updraft.transpose %[[G]]
 // CHECK-NEXT:    %[[A:.*]] = updraft.product symmetric %[[G]], %[[T]]
 // CHECK-NEXT:    %[[U:.*]] = updraft.product %[[A]], %[[G]]
 // CHECK-NEXT:    updraft.next %[[U]]
-updraft.rule @Turned compute f32 matrix {
+updraft.rule @Transposed compute f32 matrix {
   %param = updraft.param stored f32 : f32
   %grad = updraft.grad stored f32 : f32
   %t = updraft.transpose %grad : f32

@@ -188,8 +188,11 @@ std::string worker::compileApart(const v1::Rule &rule) {
     return result;
   if (WIFEXITED(status) && WEXITSTATUS(status) == Refused)
     throw Refusal(Reason::InvalidArgument, result);
-  if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
     throw tooSlow;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+    throw Refusal(Reason::ResourceExhausted,
+                  "the compiler was killed; the machine may be out of memory");
   throw Refusal(Reason::Internal,
                 fmt::format("the compiler has failed: {}",
                             !result.empty() ? result
@@ -199,13 +202,14 @@ std::string worker::compileApart(const v1::Rule &rule) {
 }
 
 int worker::compileHere() {
-  const auto limit = [](auto resource, rlim_t value) {
-    const rlimit both{value, value};
+  const auto limit = [](auto resource, rlim_t soft, rlim_t hard) {
+    const rlimit both{soft, hard};
     ::setrlimit(resource, &both);
   };
-  limit(RLIMIT_CPU, seconds);
-  limit(RLIMIT_AS, addressBytes);
-  limit(RLIMIT_CORE, 0);
+  // SIGXCPU comes at the first one. At the second it would be SIGKILL, which has other causes.
+  limit(RLIMIT_CPU, seconds, seconds + 1);
+  limit(RLIMIT_AS, addressBytes, addressBytes);
+  limit(RLIMIT_CORE, 0, 0);
   std::string text, result;
   char part[1 << 12];
   for (ssize_t count; (count = ::read(STDIN_FILENO, part, sizeof(part))) > 0;)

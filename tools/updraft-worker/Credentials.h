@@ -3,7 +3,7 @@
 #ifndef UPDRAFT_TOOLS_UPDRAFT_WORKER_CREDENTIALS_H
 #define UPDRAFT_TOOLS_UPDRAFT_WORKER_CREDENTIALS_H
 
-#include "Options.h"
+#include "TLSFiles.h"
 
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>

@@ -2,6 +2,8 @@
 
 #include "Options.h"
 
+#include <CLI/CLI.hpp>
+
 #include <fmt/format.h>
 #include <limits>
 #include <string>

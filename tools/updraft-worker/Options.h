@@ -3,23 +3,17 @@
 #ifndef UPDRAFT_TOOLS_UPDRAFT_WORKER_OPTIONS_H
 #define UPDRAFT_TOOLS_UPDRAFT_WORKER_OPTIONS_H
 
+#include "TLSFiles.h"
 #include "runtime/server/ClientTable.h"
-
-#include <CLI/CLI.hpp>
 
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+} // namespace CLI
+
 namespace updraft::worker {
-
-/// PEM files. They are read again when they change.
-struct TLSFiles {
-  std::string certificate, key; ///< the worker's own; empty: no TLS
-  std::string clientCA; ///< the authority of clients' certificates; empty: clients need none
-  std::string peerCA;   ///< the authority of other workers' certificates
-
-  bool isUsed() const { return !certificate.empty(); }
-};
 
 /// The members have the names and defaults that `--help` shows. Strings are empty without the
 /// option.

@@ -12,15 +12,19 @@ bool SnapshotSchedule::take() {
   try {
     server.takeSnapshot();
     hasFailed = false;
+    hasTaken = true;
   } catch (const std::exception &) { // the server's observer has the error
   }
   return !hasFailed;
 }
 
 void SnapshotSchedule::tick() {
-  const bool isLong = server.journalBytes() > journalBytes; // perhaps since before a restart
+  const bool isLong = server.journalBytes() > journalBytes;
   const bool isTime = std::chrono::steady_clock::now() - last >= interval;
-  if (isTime ? isLong || server.changesSinceSnapshot() != 0 : isLong && !hasFailed)
+  // The first snapshot also shortens the journal of an earlier process. Later ones need a change:
+  // a snapshot repeats the records of undecided steps, so the journal may stay long.
+  const bool isDue = server.changesSinceSnapshot() != 0 || (isLong && !hasTaken);
+  if (isDue && (isTime || (isLong && !hasFailed)))
     take();
 }
 

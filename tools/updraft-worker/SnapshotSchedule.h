@@ -29,7 +29,7 @@ private:
   const std::chrono::seconds interval;
   const uint64_t journalBytes;
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
-  bool hasFailed = false;
+  bool hasFailed = false, hasTaken = false;
 };
 
 } // namespace updraft::worker

@@ -11,8 +11,8 @@
 
 namespace updraft::worker {
 
-/// Does some work in a thread, at once and then again and again after a pause. So a worker that is
-/// soon killed after each start also shortens its journal.
+/// Calls a function in a thread: at once, and then after each pause. Otherwise a worker that is
+/// killed soon after each start would never shorten its journal.
 class Upkeep {
 public:
   Upkeep(std::chrono::milliseconds pause, std::function<void()> work);

@@ -20,6 +20,8 @@
 #include "runtime/store/FolderDisk.h"
 #include "updraft-c/timeline.h"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>

@@ -5,6 +5,8 @@
 
 #include "tools/updraft-worker/Options.h"
 
+#include <CLI/CLI.hpp>
+
 #include <sstream>
 
 using namespace updraft::fuzz;

@@ -220,7 +220,6 @@ TEST_F(ClientTest, LimitsTheAgeOfGradients) {
   put(client, {{"a", {1, 2}}});
   dist::Optimizer optimizer =
       client.createOptimizer("o", {textOfRule("sgd")}, {{{"a"}, {{"lr", 1.0}}}});
-  EXPECT_EQ(client.versions(), (std::map<std::string, uint64_t>{{"a", 1}}));
   get(client, "a", 2);
   dist::Context old = optimizer.openContext(), other = optimizer.openContext();
   Values gradient = {1, 1};
@@ -233,8 +232,22 @@ TEST_F(ClientTest, LimitsTheAgeOfGradients) {
   old.limitAge(0, true);
   EXPECT_EQ(old.step(), 1);
   EXPECT_EQ(get(client, "a", 2), (Values{-0.5, 0.5}));
-  put(client, {{"b", {1}}});
-  EXPECT_EQ(client.versions(), (std::map<std::string, uint64_t>{{"a", 3}, {"b", 1}}));
+}
+
+TEST_F(ClientTest, CountsTheWritesOfParameters) {
+  using Versions = std::map<std::string, uint64_t>;
+  Client client = makeClient();
+  EXPECT_EQ(client.versions(), Versions());
+  put(client, {{"a", {1, 2}}, {"b", {3}}});
+  EXPECT_EQ(client.versions(), (Versions{{"a", 1}, {"b", 1}}));
+  dist::Optimizer optimizer =
+      client.createOptimizer("o", {textOfRule("sgd")}, {{{"a"}, {{"lr", 1.0}}}});
+  dist::Context context = optimizer.openContext();
+  Values gradient = {1, 1};
+  context.push({{"a", TensorView(gradient)}});
+  EXPECT_EQ(context.step(), 1);
+  put(client, {{"b", {4}}, {"c", {5}}});
+  EXPECT_EQ(client.versions(), (Versions{{"a", 2}, {"b", 2}, {"c", 1}}));
 }
 
 TEST_F(ClientTest, TakesANewNameWhenAWorkerHasForgottenIt) {

@@ -93,7 +93,8 @@ private:
   unsigned memoryOf(const llvm::BitVector &some) const;
   void advance(Progress &progress, unsigned stage) const;
   SmallVector<unsigned> readyStages(const Progress &progress, const Order &order) const;
-  bool search(Progress progress, unsigned most, Order &order, Visited &visited) const;
+  bool search(Progress progress, unsigned most, Order &order, Visited &visited,
+              size_t maxVisited) const;
 
   const Sides sides;
   const unsigned maxSets; ///< of finished stages that the searches look at
@@ -288,7 +289,8 @@ SmallVector<unsigned> Section::readyStages(const Progress &progress, const Order
   return ready;
 }
 
-bool Section::search(Progress progress, unsigned most, Order &order, Visited &visited) const {
+bool Section::search(Progress progress, unsigned most, Order &order, Visited &visited,
+                     size_t maxVisited) const {
   const size_t length = order.size();
   SmallVector<unsigned> choices;
   // Runs a stage at once if no more memory is needed after it than before. This rarely excludes a
@@ -312,12 +314,12 @@ bool Section::search(Progress progress, unsigned most, Order &order, Visited &vi
   }
   if (order.size() == stages.size())
     return true;
-  if (visited.size() < maxSets && visited.insert({progress.done, progress.freed}).second)
+  if (visited.size() < maxVisited && visited.insert({progress.done, progress.freed}).second)
     for (unsigned stage : choices) {
       Progress then = progress;
       advance(then, stage);
       order.push_back(stage);
-      if (search(std::move(then), most, order, visited))
+      if (search(std::move(then), most, order, visited, maxVisited))
         return true;
       order.pop_back();
     }
@@ -330,10 +332,10 @@ Section::Search Section::orderBelow(unsigned limit) const {
   for (unsigned most = 1; most < limit; ++most) {
     Order order;
     Visited visited;
-    if (search(start(), most, order, visited))
-      return {order};
+    if (search(start(), most, order, visited, maxSets - sets))
+      return {std::move(order)};
     sets += visited.size();
-    if (sets >= maxSets)
+    if (sets == maxSets)
       return {std::nullopt, false};
   }
   return {};

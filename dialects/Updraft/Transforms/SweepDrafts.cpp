@@ -182,7 +182,7 @@ SweepDraft Drafter::draftSmallerSweep(Extent over, unsigned stage,
   return sweep;
 }
 
-// Values of different matrices that different sweeps read come from different sweeps, so that one
+// Numbers of different matrices come from different sweeps, unless one sweep reads both. So one
 // matrix doesn't wait for the other.
 std::vector<SweepDraft> Drafter::separateBatches(SweepDraft whole,
                                                  ArrayRef<SweepDraft> matrices) const {

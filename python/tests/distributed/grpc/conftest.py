@@ -42,7 +42,10 @@ def wait_until(holds, seconds=15):
 
 
 def statistics(client, worker=0):
-    return client._workers.stub(worker).GetStatistics(messages.GetStatisticsRequest())
+    request = messages.GetStatisticsRequest()
+    return client._workers.call_each(
+        [worker], lambda stub, _, timeout: stub.GetStatistics(request, timeout=timeout)
+    )[worker]
 
 
 def free_port():

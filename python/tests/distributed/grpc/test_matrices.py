@@ -18,7 +18,7 @@ RULES = {
 }
 
 
-def of_shapes(seed):
+def random_arrays(seed):
     """Returns an array of each shape."""
     noise = np.random.default_rng(seed)
     return {name: noise.standard_normal(shape, np.float32) for name, shape in SHAPES.items()}
@@ -32,22 +32,22 @@ def step(optimizer, gradients):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_steps_have_the_bits_of_this_process(killed, rule):
-    local = list(of_shapes(0).values())
+    local = list(random_arrays(0).values())
     here = updraft.ArrayOptimizer(updraft.load(rule).compile(), local, **RULES[rule])
     with Client([killed.address]) as client:
-        client.put(of_shapes(0))
+        client.put(random_arrays(0))
         there = client.optimizer("o", rule, [{"params": list(SHAPES), **RULES[rule]}])
         for number in range(1, 7):
             if number == 4:
                 killed.kill()
-            here.step(list(of_shapes(number).values()))
-            step(there, of_shapes(number))
+            here.step(list(random_arrays(number).values()))
+            step(there, random_arrays(number))
         for name, value in zip(SHAPES, local, strict=True):
             np.testing.assert_array_equal(client.get([name])[name], value)
 
 
 def test_attention_logits_are_states():
-    """QK-clip: what the model has observed goes to a state, and the next step clips by it."""
+    """QK-clip: a step clips by the logits that `load_states` has set."""
     logits = np.array([50, 200, 100, 400], np.float32)
     local = [np.ones((4, 3), np.float32)]
     options = {"lr": 0.1, "logit_threshold": 100.0}

@@ -15,7 +15,7 @@ import pytest
 import updraft
 from updraft.distributed.grpc import Client, ContextLostError, Rows, WorkersFailedError
 
-from .conftest import WORKER, running, statistics
+from .conftest import WORKER, running, statistics, wait_until
 
 # More in `tools/test --long=grpc`.
 KILLS = int(os.environ.get("UPDRAFT_WORKER_KILLS", "20"))
@@ -96,8 +96,6 @@ def test_no_step_is_lost_or_doubled(killed):
             thread.join()
         assert not errors
         w = client.get(["w"])["w"]
-        # No process lives as long as the pause between two looks at the journal's length.
-        assert statistics(client).journal_bytes < 16 << 20
     killed.close()
     verified = subprocess.run(
         [WORKER, "verify", killed.store], capture_output=True, text=True, check=True
@@ -172,19 +170,30 @@ def test_a_large_store_serves_soon_again(killed):
         assert (client.get(["rest"])["rest"] == 1).all()
 
 
+def test_a_journal_of_an_earlier_process_is_shortened(killed):
+    killed.options = [f"--store={killed.store}"]
+    killed.kill()
+    with Client([killed.address]) as client:
+        client.put({"w": np.ones(1 << 19, np.float32)})
+        assert statistics(client).journal_bytes > 1 << 20
+        killed.options += ["--journal=1", "--snapshot-interval=3600"]
+        killed.kill()
+        wait_until(lambda: statistics(client).journal_bytes < 1 << 20)
+
+
 def test_a_worker_that_was_away_is_soon_found(killed):
-    """By itself, gRPC would wait for four more seconds."""
+    """By itself, gRPC would wait for about four more seconds."""
     with Client([killed.address]) as client:
         client.put({"w": np.zeros(2, np.float32)})
         killed.close()
         with concurrent.futures.ThreadPoolExecutor() as pool:
             answer = pool.submit(client.get, ["w"])
-            time.sleep(5.5)
+            time.sleep(11.5)
             killed.start()
             started = time.monotonic()
             assert list(answer.result()["w"]) == [0, 0]
-        # A second between two attempts of gRPC, and two between those of the client.
-        assert time.monotonic() - started < 3.2
+        # At most 1.2 s between two attempts of gRPC, and 2 s between those of the client.
+        assert time.monotonic() - started < 5
 
 
 def test_states_have_the_bits_of_this_process(killed):

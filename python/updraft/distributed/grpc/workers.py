@@ -61,8 +61,9 @@ class Workers:
         options = [
             # A worker's limit protects the worker. Chunks of parameters are smaller.
             ("grpc.max_receive_message_length", -1),
-            # Otherwise gRPC waits for up to 2 min once a worker has been away for long.
+            # As runtime/messages/Reconnection.h.
             ("grpc.initial_reconnect_backoff_ms", 100),
+            ("grpc.min_reconnect_backoff_ms", 5000),
             ("grpc.max_reconnect_backoff_ms", 1000),
         ]
         self._channels = [
