@@ -336,6 +336,32 @@ def test_one_transform_twice():
     assert one_step(updraft.chain(scaled, scaled, momentum), lr=1) == -0.25
 
 
+def test_defaults_of_a_chain_within_a_chain():
+    inner = updraft.chain("clip_by_value(9)", "SGD")
+    outer = updraft.chain("clip_by_value(5)", inner(lr=0.25, maximize=True))
+    assert outer.hypers["lr"] == 0.25
+    assert one_step(outer) == 0.25
+    assert one_step(outer(lr=0.5)) == 0.5
+    with pytest.raises(
+        updraft.InvalidArgumentError,
+        match=r"two chains within the chain have different defaults of `lr`, 0.5 and 0.25; give",
+    ):
+        updraft.chain(inner(lr=0.5), inner(lr=0.25))
+
+
+def test_static_arguments_of_two_stages():
+    @updraft.transform
+    def multiplied(grad, mode="twice"):
+        return 2 * grad if mode == "twice" else 3 * grad
+
+    assert one_step(updraft.chain(multiplied, multiplied, momentum), lr=1) == -4
+    with pytest.raises(
+        updraft.InvalidArgumentError,
+        match=r"different values of the static argument `mode`, 'twice' and 'thrice', but",
+    ):
+        updraft.chain(multiplied, multiplied(mode="thrice"), momentum)
+
+
 def test_a_transform_after_the_rule():
     @updraft.transform
     def half_way(param, new_param):

@@ -116,6 +116,30 @@ class ChainDefinition(CompiledDefinition):
         return whole.followed_by(Source(chain, spans)).formatted(self._filename)
 
 
+def _add_defaults(defaults: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """Adds the defaults of a chain within a chain. Two of them can't have different ones."""
+    for name, value in given.items():
+        if defaults.setdefault(name, value) != value:
+            raise InvalidArgumentError(
+                f"two chains within the chain have different defaults of `{name}`, "
+                f"{defaults[name]!r} and {value!r}; give the whole chain one: `chain(…)({name}=…)`"
+            )
+
+
+def _require_same_statics(parts: list[_Part]) -> None:
+    """Static arguments with the same name are one argument of the chain."""
+    statics: dict[str, Any] = {}
+    for part in parts:
+        if isinstance(part, TracedDefinition):
+            for name, value in part.statics.items():
+                if statics.setdefault(name, value) != value:
+                    raise InvalidArgumentError(
+                        f"two stages have different values of the static argument `{name}`, "
+                        f"{statics[name]!r} and {value!r}, but a chain has one argument of that "
+                        "name; give the argument of one stage another name"
+                    )
+
+
 def chain(*stages: RuleDefinition | Stage | str) -> RuleDefinition:
     """Combines transforms and a rule into one rule. The stages run in the given order.
 
@@ -123,7 +147,11 @@ def chain(*stages: RuleDefinition | Stage | str) -> RuleDefinition:
         stages: functions with `@updraft.transform` and `@updraft.rule`, results of `updraft.load`,
             transforms of the library such as `updraft.transforms.clip_by_value(bound=0.5)`, stages
             in the language such as "clip_by_value(0.5)" or "AdamW" (a rule of the package), and
-            other chains.
+            other chains, whose defaults stay.
+
+    Raises:
+        InvalidArgumentError: there is no stage, or an empty one; two stages have different values
+            of one static argument, or two chains different defaults.
 
     >>> import updraft
     >>> @updraft.rule
@@ -134,9 +162,11 @@ def chain(*stages: RuleDefinition | Stage | str) -> RuleDefinition:
     {'bound': 0.5, 'lr': 0.1}
     """
     parts: list[_Part] = []
+    defaults: dict[str, Any] = {}
     for stage in stages:
         if isinstance(stage, ChainDefinition):
             parts += stage._parts
+            _add_defaults(defaults, stage._defaults)
         elif isinstance(stage, Stage):
             parts.append(stage.text)
         elif isinstance(stage, str):
@@ -150,4 +180,5 @@ def chain(*stages: RuleDefinition | Stage | str) -> RuleDefinition:
         raise InvalidArgumentError("a stage is empty; give the name of a transform or a rule")
     if not parts:
         raise InvalidArgumentError("a chain has no stages; give transforms and a rule")
-    return ChainDefinition(tuple(parts), {}, here())
+    _require_same_statics(parts)
+    return ChainDefinition(tuple(parts), defaults, here())
