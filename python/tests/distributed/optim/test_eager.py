@@ -12,6 +12,7 @@ from clients import on_client
 from remote_models import (
     attributes,
     backward,
+    copies,
     give_up_locks,
     gradients,
     hold_locks,
@@ -19,9 +20,17 @@ from remote_models import (
     move,
     parameters,
     set_grad,
+    step_both,
 )
 
-from updraft.distributed.optim import DistributedOptimizer, Options, eager_optimizer
+import updraft.optim
+from updraft.distributed.optim import (
+    DistributedOptimizer,
+    FunctionalOptimizer,
+    Options,
+    eager_optimizer,
+    register_functional_optim,
+)
 from updraft.distributed.optim.remote import RemoteOptimizer
 
 
@@ -122,22 +131,112 @@ def ones(rrefs, factor):
     return sum(rref.local_value().sum() for rref in rrefs) * factor
 
 
-@pytest.mark.parametrize("named", [False, True])
-@on_client
-def test_muon_steps_as_it_does_here(named):
-    import updraft.optim
+class MuonByName(FunctionalOptimizer):
+    """Names the rule instead of the class."""
 
+    optimizer_class = "Muon"
+
+
+class OwnMuon(torch.optim.Muon):
+    """A class with a registered functional optimizer."""
+
+
+register_functional_optim(OwnMuon, MuonByName)
+MUONS = {
+    "class": (updraft.optim.Muon, {}),
+    "torch": (torch.optim.Muon, {}),
+    "name": ("Muon", {}),
+    "no numerics": ("Muon", {"numerics": None}),
+    "functional": (MuonByName, {}),
+    "registered": (OwnMuon, {}),
+}
+
+
+def steps_as_here(optimizer, local, rrefs, params, count=2):
+    for _ in range(count):
+        step_both(optimizer, local, rrefs, params)
+    for rref, param in zip(rrefs, params, strict=True):
+        assert torch.equal(rref.to_here(), param)
+
+
+@pytest.mark.parametrize("given", MUONS)
+@on_client
+def test_muon_steps_as_it_does_here(given):
     rrefs = parameters("worker1", (4, 6))
-    param = torch.nn.Parameter(rrefs[0].to_here().clone())
-    optimizer = quietly("Muon" if named else updraft.optim.Muon, rrefs)
-    local = updraft.optim.Muon([param])
-    for _ in range(2):
-        with dist_autograd.context() as context:
-            backward(context, rrefs)
-            param.grad = gradients(context, rrefs)[0]
-            optimizer.step(context)
-        local.step()
-    assert torch.equal(rrefs[0].to_here(), param)
+    params = copies(rrefs)
+    kind, options = MUONS[given]
+    with pytest.warns(UserWarning, match=r"^Muon with the numerics \"torch\" calls functions"):
+        optimizer = DistributedOptimizer(kind, rrefs, **options)
+    steps_as_here(optimizer, updraft.optim.Muon(params), rrefs, params)
+    with pytest.raises(TypeError, match=r"^Muon with the numerics \"torch\" calls functions"):
+        DistributedOptimizer(kind, rrefs, **options, options=Options(strict=True))
+
+
+@on_client
+def test_hyperparameters_of_muon():
+    """Those of a group, of a scheduler, and changed ones."""
+    rrefs = parameters("worker1", (4, 6), (5, 3))
+    params = copies(rrefs)
+
+    def groups(of):
+        return [{"params": of[:1]}, {"params": of[1:], "lr": 0.5, "weight_decay": 0.25}]
+
+    optimizer = quietly(torch.optim.Muon, groups(rrefs))
+    local = updraft.optim.Muon(groups(params))
+    both = optimizer, local
+    schedulers = [torch.optim.lr_scheduler.ExponentialLR(each, 0.5) for each in both]
+    for _ in range(3):
+        steps_as_here(optimizer, local, rrefs, params, 1)
+        for scheduler in schedulers:
+            scheduler.step()
+    for each in both:
+        each.param_groups[1]["lr"] = 0.75
+        each.param_groups[0]["momentum"] = 0.5
+    steps_as_here(optimizer, local, rrefs, params)
+    # A loaded group has the scheduler's `initial_lr`, too.
+    for each in both:
+        each.load_state_dict(each.state_dict())
+        each.param_groups[0]["nesterov"] = False
+    steps_as_here(optimizer, local, rrefs, params)
+
+
+class Backwards(updraft.optim.SGD):
+    """Steps differently from its compiled base."""
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for param in group["params"]:
+                if param.grad is not None:
+                    param += group["lr"] * param.grad
+
+
+class FunctionalBackwards(FunctionalOptimizer):
+    """Steps differently from its base."""
+
+    optimizer_class = updraft.optim.SGD
+
+    def step(self, gradients):
+        super().step([None if each is None else -each for each in gradients])
+
+
+class UnchangedSGD(updraft.optim.SGD):
+    """Steps as its base does."""
+
+
+@on_client
+def test_a_step_of_a_subclass_runs():
+    for kind in (Backwards, FunctionalBackwards):
+        rrefs = parameters("worker1", (3,))
+        params = copies(rrefs)
+        with pytest.warns(UserWarning, match=f"^{kind.__name__} has a `step` of its own: steps of"):
+            optimizer = DistributedOptimizer(kind, rrefs, lr=0.5)
+        local = updraft.optim.SGD(params, lr=0.5, maximize=True)
+        steps_as_here(optimizer, local, rrefs, params)
+    strict = Options(strict=True)
+    with pytest.raises(TypeError, match=r"^Backwards has a `step` of its own$"):
+        DistributedOptimizer(Backwards, rrefs, options=strict)
+    DistributedOptimizer(UnchangedSGD, rrefs, options=strict)
 
 
 class Breaking(Halving):

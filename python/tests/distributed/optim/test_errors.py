@@ -133,6 +133,61 @@ def test_options():
     refuses(ValueError, "`timeout` must be a positive number or None, got 0", Options, timeout=0)
 
 
+class Clips(updraft.optim.SGD):
+    """Clips gradients by the norm of all."""
+
+    max_grad_norm = 1.0
+
+
+@on_client
+def test_clipping():
+    refuses(
+        updraft.UnsupportedError,
+        "Clips clips gradients by `max_grad_norm`, but no worker knows the norm of all gradients; "
+        "give a chain with `clip_by_global_norm`, which clips each group by its own norm",
+        DistributedOptimizer,
+        Clips,
+        parameters("worker1", (3,)),
+    )
+
+
+@on_client
+def test_options_that_workers_would_ignore():
+    rrefs = parameters("worker1", (2, 3))
+    before = rrefs[0].to_here().clone()
+    in_graph = "`DistributedOptimizer` does not support `differentiable`; use a local optimizer"
+    split = (
+        "a distributed optimizer can't split parameters into matrices; give groups without "
+        "`matrix_blocks` and `matrix_layout`"
+    )
+    kind = torch.optim.SGD
+    refuses(ValueError, in_graph, DistributedOptimizer, kind, rrefs, differentiable=True)
+    groups = [{"params": rrefs, "differentiable": True}]
+    refuses(ValueError, in_graph, DistributedOptimizer, kind, groups)
+    optimizer = DistributedOptimizer(kind, rrefs)
+    good = optimizer.state_dict()
+    for entry, value, error, text in (
+        ("differentiable", True, ValueError, in_graph),
+        ("matrix_layout", "transposed", updraft.UnsupportedError, split),
+        ("matrix_blocks", 2, updraft.UnsupportedError, split),
+    ):
+        (group,) = good["param_groups"]
+        bad = good | {"param_groups": [group | {entry: value}]}
+        refuses(error, text, optimizer.load_state_dict, bad)
+        group = optimizer.param_groups[0]
+        assert not group.get(entry)
+        group[entry] = value
+        with dist_autograd.context() as context:
+            backward(context, rrefs)
+            refuses(error, text, optimizer.step, context)
+        group[entry] = None
+    assert torch.equal(rrefs[0].to_here(), before)
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        optimizer.step(context)
+    assert not torch.equal(rrefs[0].to_here(), before)
+
+
 @on_client
 def test_contexts():
     rrefs = parameters("worker1", (3,))

@@ -49,12 +49,12 @@ def of_rows(rrefs, factor):
     return sum((row * row).sum() for row in rows) * factor
 
 
-def compare(given, local, of=mixed, shapes=SHAPES, apart=False, **options):
+def compare(given, local, of=mixed, shapes=SHAPES, apart=False, dtype=torch.float32, **options):
     """Steps parameters of two workers, and local copies of them with an optimizer for each worker.
 
     If `apart`, the parameters of each worker are a separate group.
     """
-    by_worker = [parameters(worker, *some) for worker, some in shapes.items()]
+    by_worker = [parameters(worker, *some, dtype=dtype) for worker, some in shapes.items()]
     rrefs = [rref for some in by_worker for rref in some]
     copies = [
         [torch.nn.Parameter(rref.to_here().detach().clone()) for rref in some] for some in by_worker
@@ -119,6 +119,9 @@ def test_muon_with_compiled_products():
     shapes = {worker: (some[0],) for worker, some in SHAPES.items()}
     for kind in (torch.optim.Muon, updraft.optim.Muon, "Muon"):
         assert_equal(compare(kind, updraft.optim.Muon, shapes=shapes, numerics="ieee"))
+        for dtype in (torch.float32, torch.float64):
+            options = {"shapes": shapes, "dtype": dtype, "numerics": "fast"}
+            assert_equal(compare(kind, updraft.optim.Muon, **options))
 
 
 @on_client

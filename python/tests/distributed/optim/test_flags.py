@@ -118,6 +118,19 @@ def test_options_of_a_class():
 
 
 @on_client
+def test_states_of_vectors_stay_when_a_flag_changes():
+    rrefs = on_two_workers()
+    params = copies(rrefs)
+    groups = [[{"params": of[:1]}, {"params": of[1:]}] for of in (rrefs, params)]
+    optimizer = DistributedOptimizer(torch.optim.Adafactor, groups[0], numerics="ieee")
+    local = updraft.optim.Adafactor(groups[1], numerics="ieee")
+    for maximize in (False, False, True, True, False):
+        optimizer.param_groups[0]["maximize"] = local.param_groups[0]["maximize"] = maximize
+        step_and_compare(optimizer, local, rrefs, params)
+        same_states(optimizer, local)
+
+
+@on_client
 def test_the_client_refuses_values_that_the_rule_refuses():
     rrefs = on_two_workers()
     before = copies(rrefs)

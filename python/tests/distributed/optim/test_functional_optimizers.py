@@ -115,6 +115,20 @@ def test_parameters_that_are_not_in_the_list():
     assert_same(params, expected)
 
 
+@pytest.mark.parametrize("options", [{}, {"numerics": "ieee"}], ids=["torch", "ieee"])
+@pytest.mark.parametrize("kind", [torch.optim.Muon, optim.Muon, "Muon"], ids=["t", "u", "name"])
+def test_matrices_that_are_not_in_the_list(kind, options):
+    expected, param = (torch.nn.Parameter(torch.linspace(-1, 1, 6).view(2, 3)) for _ in range(2))
+    local = optim.Muon([expected], lr=0.1, **options)
+    functional = distributed.as_functional_optim(kind, lr=0.1, **options)
+    functional.step([])
+    for _ in range(2):
+        expected.grad = torch.linspace(0, 1, 6).view(2, 3)
+        local.step()
+        functional.step_param(param, expected.grad)
+    assert torch.equal(param, expected)
+
+
 def test_hyperparameters_are_those_of_the_group():
     params = parameters()
     functional = distributed.FunctionalSGD(params, lr=0.0)

@@ -46,3 +46,14 @@ def test_hyperparameters_that_determine_flags_come_first():
     assert nothing == {}
     first, _, _ = choices(updraft.load("SGD"), lr=0.5)
     assert first == {}
+
+
+@pytest.mark.parametrize("multiplies_bf16", [False, True])
+def test_products_of_muon_depend_on_the_type_of_parameters(monkeypatch, multiplies_bf16):
+    monkeypatch.setattr(updraft.optim.muon, "_cpu_multiplies_bf16", lambda: multiplies_bf16)
+    (group,) = requested(updraft.optim.Muon, numerics="fast")["groups"]
+    products = {
+        storage: json.loads(made[0]["products"]) for storage, made in group["choices"].items()
+    }
+    fast = "bf16" if multiplies_bf16 else "full"
+    assert products == {"f32": fast, "f64": "full", "bf16": fast, "f16": fast}

@@ -225,6 +225,31 @@ def test_rules_and_states_in_blocks():
 
 
 @on_client
+def test_states_that_only_vectors_have():
+    for kind, options in (
+        (torch.optim.Adafactor, {"numerics": "ieee"}),
+        (torch.optim.Adafactor, {"storage": {"state": "q8_linear"}}),
+        ("RowwiseAdagrad", {}),
+        (updraft.load("Adafactor"), {}),
+    ):
+        rrefs, others = (parameters("worker1", (5, 3), (17,)) for _ in range(2))
+        whole = DistributedOptimizer(kind, rrefs, **options)
+        for _ in range(4):
+            step(whole, rrefs)
+        saving = DistributedOptimizer(kind, others, **options)
+        for _ in range(2):
+            step(saving, others)
+        saved = saving.state_dict()
+        loading = DistributedOptimizer(kind, others, **options)
+        loading.load_state_dict(saved)
+        assert_same_state(loading.state_dict(), saved)
+        for _ in range(2):
+            step(loading, others)
+        assert_same(collect_parameters(others), collect_parameters(rrefs))
+        assert_same_state(loading.state_dict(), whole.state_dict())
+
+
+@on_client
 def test_states_of_a_group():
     rrefs = parameters("worker1", *SHAPES)
     optimizer = DistributedOptimizer("Prodigy", rrefs)

@@ -55,31 +55,74 @@ def _as_tensor(index: int, name: str, value: Any) -> torch.Tensor:
     return value.detach().to_dense() if value.is_sparse else value.detach()
 
 
-class CompiledExecution:
-    """An `Execution` by operators that don't need Python on the workers.
+def _require_whole(groups: Sequence[Group]) -> None:
+    """Refuses groups whose parameters are to be split into matrices.
+
+    Raises:
+        UnsupportedError: a group has `matrix_blocks` or `matrix_layout`.
+    """
+    if any(MatrixView.of(group) for group in groups):
+        raise UnsupportedError(
+            "a distributed optimizer can't split parameters into matrices; give groups without "
+            "`matrix_blocks` and `matrix_layout`"
+        )
+
+
+def _require_supported(groups: Sequence[Group]) -> None:
+    """Refuses groups with options that compiled steps on workers would ignore.
+
+    Raises:
+        UnsupportedError: a group has `matrix_blocks` or `matrix_layout`.
+        ValueError: a group has `differentiable=True`.
+    """
+    _require_whole(groups)
+    if any(group.get("differentiable") for group in groups):
+        raise ValueError(
+            "`DistributedOptimizer` does not support `differentiable`; use a local optimizer"
+        )
+
+
+def template_of(kind: Any, groups: Sequence[Group], args: Any, kwargs: Any) -> Any:
+    """Returns a local optimizer, with one small parameter in each group.
 
     Args:
         kind: makes a compiled optimizer from parameters and options.
         groups: the parameter groups as given.
+
+    Raises:
+        UnsupportedError: parameters are to be split into matrices, or gradients to be clipped.
+    """
+    _require_whole(groups)
+    template = kind(stand_ins(groups), *args, **kwargs)
+    if template.max_grad_norm is not None:
+        raise UnsupportedError(
+            f"{type(template).__name__} clips gradients by `max_grad_norm`, but no worker knows "
+            "the norm of all gradients; give a chain with `clip_by_global_norm`, which clips each "
+            "group by its own norm"
+        )
+    return template
+
+
+class CompiledExecution:
+    """An `Execution` by operators that don't need Python on the workers.
+
+    Args:
+        template: the result of `template_of`. It steps by one rule.
         count_versions: whether autograd is notified of steps.
     """
 
     is_functional = True
 
-    def __init__(
-        self, kind: Any, groups: Sequence[Group], args: Any, kwargs: Any, count_versions: bool
-    ) -> None:
-        if any(MatrixView.of(group) for group in groups):
-            raise UnsupportedError(
-                "a distributed optimizer can't split parameters into matrices; give groups without "
-                "`matrix_blocks` and `matrix_layout`"
-            )
-        self.template: Any = kind(stand_ins(groups), *args, **kwargs)
+    def __init__(self, template: Any, count_versions: bool) -> None:
+        _require_supported(template.param_groups)
+        self.template: Any = template
         self._optimizer: CompiledStep = self.template
         # For the parameters on workers, whose dimensions may differ from those here.
         self._optimizer.correspondence = dataclasses.replace(
             self._optimizer.correspondence, tensors="all"
         )
+        # The constructor may have compiled the rule for the stand-ins only.
+        self._optimizer.release()
         self._count_versions = count_versions
         self._hypers = HyperReaders(self._optimizer.correspondence)
         #: The rules that the template uses for each group, now and when the workers' were made.
@@ -138,6 +181,7 @@ class CompiledExecution:
             return True
         # Stays None if an error is raised below.
         self._followed = None
+        _require_supported(groups)
         # Like a local optimizer, compiles again if a flag has changed.
         for mine, group in zip(self._optimizer.param_groups, groups, strict=True):
             mine.update({name: value for name, value in group.items() if name != "params"})

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import torch
 
 from ...optim.correspondence import Group
+from .functional import FunctionalOptimizer
 
 Gradients = dict[torch.Tensor, torch.Tensor]
 States = dict[str, Any]
@@ -71,19 +72,24 @@ class OptimizerStepper:
 
 
 class FunctionalStepper:
-    """Uses functional optimizers, one per group. They have `step(gradients)`, and their
-    hyperparameters in `defaults`, like torch's.
+    """Uses functional optimizers, one per group. They have `step(gradients)`. Their hyperparameters
+    are in `param_group` if they are Updraft's, and else in `defaults`, like torch's.
     """
 
     def __init__(self, kind: Any, groups: list[Group], args: Any, kwargs: Any) -> None:
         self.params = [param for group in groups for param in group["params"]]
         self._groups = [list(group["params"]) for group in groups]
         self._functionals = [kind(params, *args, **kwargs) for params in self._groups]
-        self.set_options(functional_options(self._functionals, groups))
+        # The client has checked them. A loaded group may also have entries of a scheduler.
+        self.set_options(
+            [{name: v for name, v in group.items() if name != "params"} for group in groups]
+        )
 
     def set_options(self, options: list[dict[str, Any]]) -> None:
         for functional, changed in zip(self._functionals, options, strict=True):
-            if changed:
+            if isinstance(functional, FunctionalOptimizer):
+                functional.param_group.update(changed)
+            elif changed:
                 functional.defaults.update(changed)
 
     @contextlib.contextmanager

@@ -156,8 +156,9 @@ class FunctionalOptimizer:
         #: Finds the stepper with the states of each parameter.
         self._steppers: dict[torch.Tensor, tuple[_Stepper, int]] = {}
         self.state = _States(self._steppers)
-        # Without parameters, a temporary one checks the arguments.
-        made = _Stepper(self._make, params or [torch.zeros(1)])
+        # Without parameters, a temporary one checks the arguments. It is a matrix, because some
+        # classes accept nothing else.
+        made = _Stepper(self._make, params or [torch.zeros(1, 1)])
         self._whole: _Stepper | None = None
         if params:
             self._whole = made

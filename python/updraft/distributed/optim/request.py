@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from ... import dtypes
 from ...compiled_rule import setting_literal
 from ...optim.compiled import CompiledStep
@@ -22,7 +24,12 @@ def _described(correspondence: Correspondence, readers: HyperReaders, group: Gro
     """The worker-independent part of a group, and the source of its rule."""
     definition = correspondence.definition
     sparse = correspondence.sparse_of(group)
-    source, _ = definition._chosen_text(correspondence.read_settings(group))
+    # Settings may depend on the dtype of parameters, which references don't have.
+    typed = {
+        storage: group | {"params": [torch.empty(0, dtype=FLOATS[storage], device="cpu")]}
+        for storage in FLOATS
+    }
+    source, _ = definition._chosen_text(correspondence.read_settings(typed["f32"]))
     hypers = {storage: readers.read(group, storage) for storage in FLOATS}
     # A package isn't text, and is sent once for all groups.
     text = "" if isinstance(definition, PackageDefinition) else source.text.decode()
@@ -31,7 +38,7 @@ def _described(correspondence: Correspondence, readers: HyperReaders, group: Gro
         "choices": {
             storage: [
                 _literals(definition._chosen_text(chosen)[1])
-                for chosen in setting_choices(correspondence, group, values)
+                for chosen in setting_choices(correspondence, typed[storage], values)
             ]
             for storage, values in hypers.items()
         },

@@ -1,5 +1,6 @@
 """Chooses how a distributed optimizer steps a class or a rule."""
 
+import inspect
 import logging
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from ...optim.compiled import CompiledStep
 from ...optim.correspondence import Group
 from ...optim.split import SplitStep
 from ...shipped import require_name
-from .compiled_execution import CompiledExecution
+from .compiled_execution import CompiledExecution, template_of
 from .eager_execution import EagerExecution
 from .execution import Execution
 from .functional import FunctionalOptimizer
@@ -36,9 +37,16 @@ def compiled_kind(given: Any) -> Any:
         TypeError: the class or rule has no compiled rule.
     """
     chosen = registered(given)
-    if isinstance(chosen, type) and issubclass(chosen, FunctionalOptimizer):
+    if _is_ours(chosen):
+        if chosen.step is not FunctionalOptimizer.step:
+            raise TypeError(f"{chosen.__name__} has a `step` of its own")
         chosen = chosen.optimizer_class
     return maker(chosen)
+
+
+def _is_ours(chosen: Any) -> bool:
+    """Whether this is a subclass of Updraft's functional optimizer."""
+    return isinstance(chosen, type) and issubclass(chosen, FunctionalOptimizer)
 
 
 def _class_named(given: Any) -> Any:
@@ -50,21 +58,19 @@ def _class_named(given: Any) -> Any:
     return getattr(optim, require_name(given))
 
 
-def _require_one_rule(kind: Any, numerics: Any) -> None:
-    """Refuses a class that doesn't step all parameters by its rule alone.
-
-    Raises:
-        TypeError: the reason, and another choice if there is one.
-    """
-    if not isinstance(kind, type):
-        return
-    if not issubclass(kind, CompiledStep) or kind._make_layer not in _OF_ONE_RULE:
-        raise TypeError(f"{kind.__name__} does not step by one compiled rule")
-    if issubclass(kind, SplitStep) and numerics == "torch":
-        raise TypeError(
+def _why_not_compiled(template: CompiledStep) -> str | None:
+    """Returns why an optimizer doesn't step all parameters by its rule alone; None if it does."""
+    kind = type(template)
+    if inspect.unwrap(kind.step) is not inspect.unwrap(CompiledStep.step):
+        return f"{kind.__name__} has a `step` of its own"
+    if kind._make_layer not in _OF_ONE_RULE:
+        return f"{kind.__name__} does not step by one compiled rule"
+    if any(len(template._correspondences(group)) > 1 for group in template.param_groups):
+        return (
             f'{kind.__name__} with the numerics "torch" calls functions of torch; the numerics '
             '"ieee" and "fast" are one compiled rule'
         )
+    return None
 
 
 def execution_of(
@@ -80,30 +86,56 @@ def execution_of(
         ValueError: there are probes.
     """
     named = _class_named(given)
+    if named is not None:
+        given = named
+        if kwargs.get("numerics", "") is None:
+            # The default of the class, as for `updraft.optimizer`.
+            kwargs = {name: value for name, value in kwargs.items() if name != "numerics"}
     try:
         kind = compiled_kind(given)
-        _require_one_rule(named or kind, kwargs.get("numerics", "torch"))
+        if isinstance(kind, type) and not issubclass(kind, CompiledStep):
+            raise TypeError(f"{kind.__name__} does not step by one compiled rule")
     except TypeError as error:
-        chosen = registered(given)
-        is_functional = chosen is not given and hasattr(chosen, "step")
-        if not is_functional:
-            chosen = named or given
-        is_class = isinstance(chosen, type) and (
-            is_functional or issubclass(chosen, torch.optim.Optimizer)
-        )
-        if options.strict or not is_class:
-            raise
-        _warn(str(error), chosen.__name__, options)
-        return EagerExecution(chosen, groups, args, kwargs, is_functional)
-    if isinstance(given, type) and isinstance(kind, type) and kind is not given:
-        _log.info("%s is stepped by %s", _full_name(given), _full_name(kind))
+        return _in_python(error, given, groups, args, kwargs, options)
     if kwargs.get("probes"):
         raise ValueError(
             "DistributedOptimizer takes no `probes`, because those of steps on workers can't be "
             "read; an optimizer in the parameters' own process takes them, and `updraft-worker` "
             "reports those that a rule declares"
         )
-    return CompiledExecution(kind, groups, args, kwargs, options.concurrency == "checked")
+    template = template_of(kind, groups, args, kwargs)
+    reason = _why_not_compiled(template)
+    if reason is not None:
+        return _in_python(TypeError(reason), given, groups, args, kwargs, options)
+    if isinstance(given, type) and isinstance(kind, type) and kind is not given:
+        _log.info("%s is stepped by %s", _full_name(given), _full_name(kind))
+    return CompiledExecution(template, options.concurrency == "checked")
+
+
+def _in_python(
+    refusal: TypeError,
+    given: Any,
+    groups: Sequence[Group],
+    args: Any,
+    kwargs: Any,
+    options: Options,
+) -> Execution:
+    """Returns steps in Python, with a warning, of a class that can't be compiled.
+
+    Raises:
+        TypeError: `refusal`, if `options.strict` is set or this isn't an optimizer.
+    """
+    chosen = registered(given)
+    is_functional = _is_ours(chosen) or (chosen is not given and hasattr(chosen, "step"))
+    if not is_functional:
+        chosen = given
+    is_class = isinstance(chosen, type) and (
+        is_functional or issubclass(chosen, torch.optim.Optimizer)
+    )
+    if options.strict or not is_class:
+        raise refusal
+    _warn(str(refusal), chosen.__name__, options)
+    return EagerExecution(chosen, groups, args, kwargs, is_functional)
 
 
 def _full_name(kind: type) -> str:
