@@ -50,6 +50,21 @@ def test_optimizers_without_a_counterpart_are_refused():
             optim.convert(optimizer)
 
 
+def test_matrices_that_torch_would_step_whole():
+    param = torch.nn.Parameter(torch.ones(4, 2))
+    for entries in ({"matrix_blocks": 2}, {"matrix_layout": "transposed"}):
+        optimizer = optim.Muon([{"params": [param], **entries}], numerics="ieee")
+        with pytest.raises(TypeError, match="`matrix_blocks` or `matrix_layout`, but torch's"):
+            optim.convert(optimizer)
+
+
+def test_batches_of_matrices_are_refused():
+    param = torch.nn.Parameter(torch.ones(3, 4, 2))
+    optimizer = optim.Muon([param], numerics="ieee")
+    with pytest.raises(TypeError, match="torch's `Muon` takes only parameters of two dimensions"):
+        optim.convert(optimizer)
+
+
 def test_subclass_of_an_own_class_is_refused():
     class Mine(optim.Adam):
         pass

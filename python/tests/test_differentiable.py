@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
+import updraft
 from updraft import optim
 
 from .torch_training import parameters, set_gradients
@@ -233,3 +234,24 @@ def test_complex_parameters():
         results.append([param, optimizer.state[param]["exp_avg"]])
     for their, our in zip(*results, strict=True):
         torch.testing.assert_close(our, their, rtol=F32, atol=F32)
+
+
+def test_complex_parameters_of_rules_by_rows_are_refused():
+    param = torch.ones(3, 4, dtype=torch.complex64)
+    with pytest.raises(updraft.UnsupportedError, match="they are stepped as pairs of numbers"):
+        updraft.optimizer("RowwiseAdagrad", [{"params": [param], "differentiable": True}])
+
+
+def test_states_without_a_step_count_are_refused():
+    param = torch.ones(2)
+    optimizer = optim.AdamW([param], differentiable=True)
+    param.grad = torch.ones(2)
+    optimizer.step()
+    del optimizer.state[param]["step"]
+    before = param.clone()
+    with pytest.raises(updraft.InvalidArgumentError) as error:
+        optimizer.step()
+    assert str(error.value) == (
+        "parameter 0 has the state `exp_avg` but no `step`; give it all of its states, or none"
+    )
+    assert param.equal(before)

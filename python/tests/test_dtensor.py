@@ -215,6 +215,25 @@ def refuse(mesh):
     with pytest.raises(updraft.InvalidArgumentError) as error:
         optim.LAMB(params[:1], lr=-1.0)
     assert str(error.value) == "Invalid learning rate: -1.0"
+    replicated = distributed(parameters(shapes=[(6, 4)]), mesh, "replicated")
+    for some, name, state in (
+        (params[:1], "AdamW", "exp_avg"),
+        (replicated, "Lion", "exp_avg"),
+        (params[:1], "Muon", "momentum_buffer"),
+    ):
+        with pytest.raises(updraft.UnsupportedError) as error:
+            getattr(optim, name)(some, storage={"state": "q8_linear"})
+        assert str(error.value) == (
+            f"the rule `{'MuonMomentum' if name == 'Muon' else name}` stores the state `{state}` "
+            "in blocks of codes, which parameters that are DTensors can't have; give it another "
+            '`storage`, such as "bf16"'
+        )
+    with pytest.raises(updraft.UnsupportedError) as error:
+        updraft.optimizer(updraft.load("Muon"), params[:1], probes=["gradient_norm"])
+    assert str(error.value) == (
+        "the rule `Muon` needs whole parameters, and the step has no probes of DTensors that it "
+        "gathers; leave `probes` out"
+    )
     local = parameters(shapes=[(3,)])
     with pytest.raises(updraft.UnsupportedError, match="stepped apart"):
         updraft.optimizer(CLIPPED_SGD, [*params, *local])

@@ -214,6 +214,22 @@ def test_rules_of_a_whole_group_have_one():
     assert [group["rule"] for group in groups] == ["Muon", "Muon", "Prodigy"]
 
 
+def test_rules_of_a_whole_group_refuse_several_views():
+    model = nn.Sequential(nn.Conv2d(4, 8, 3), nn.Flatten(), *(nn.Linear(8, 8) for _ in range(3)))
+    rules = [updraft.chain("clip_by_global_norm(1.0)", "Muon"), "AdamW"]
+    with pytest.raises(updraft.UnsupportedError) as refusal:
+        quiet(model, rules)
+    assert str(refusal.value) == (
+        "the rule `clip_by_global_norm_Muon` depends on a whole group, but its parameters are "
+        "split into matrices in several ways, which need a group each: 0.weight (filters of a "
+        "convolution), 2.weight (weight of Linear); give the parameters of all ways but one the "
+        "other rule with `route`, or clip with `updraft.optim.with_clipping`"
+    )
+    groups = quiet(model, rules, route={"0.weight": "AdamW"}).param_groups
+    hidden = [group["param_names"] for group in groups if group["rule"] != "AdamW"]
+    assert hidden == [["2.weight", "3.weight", "4.weight"]]
+
+
 def test_a_full_state_dict_of_torch():
     """torch turns tuples in groups into lists."""
     options = StateDictOptions(full_state_dict=True)

@@ -434,6 +434,34 @@ def test_states_of_square_matrices(tmp_path):
     )
 
 
+@pytest.mark.parametrize("shape", [(4, 4), (4, 3)])
+def test_square_states_of_a_transposed_parameter(shape):
+    """They have the parameter's shape if it is square."""
+    start, transposed = drawn(shape, 1), {"matrix_layout": "transposed"}
+    param, other = (torch.nn.Parameter(each.clone()) for each in (start, start.t()))
+    optimizer = updraft.optimizer("SOAP", [{"params": [param], **transposed}])
+    reference = updraft.optimizer("SOAP", [other])
+    for step in range(4):
+        param.grad = drawn(shape, 2 + step)
+        other.grad = param.grad.t().contiguous()
+        optimizer.step()
+        reference.step()
+        ours, theirs = optimizer.state[param], reference.state[other]
+        for name in ("Q_left", "Q_right", "GG_left"):
+            assert torch.equal(ours[name], theirs[name]), name
+        assert torch.equal(ours["exp_avg"], theirs["exp_avg"].t())
+        if step == 1:
+            saved = reference.state_dict()["state"][0]
+            state = {
+                name: (value.t() if name.startswith("exp") else value).clone()
+                for name, value in saved.items()
+            }
+            groups = optimizer.state_dict()["param_groups"]
+            optimizer = updraft.optimizer("SOAP", [{"params": [param], **transposed}])
+            optimizer.load_state_dict({"state": {0: state}, "param_groups": groups})
+    assert torch.equal(param.detach(), other.detach().t())
+
+
 def test_differentiable_steps_are_refused():
     """Operators of torch would step the whole parameter."""
     param = torch.nn.Parameter(torch.ones(12, 5))

@@ -222,6 +222,33 @@ class TestMixedParameters:
             "them to bfloat16, or leave `param` out"
         )
 
+    @pytest.mark.parametrize("stored", ["bf16_stochastic", "bf16_corrected"])
+    def test_a_step_of_two_rules_refuses_it(self, stored):
+        params = parameters(torch.bfloat16, [(20, 30)])
+        with pytest.raises(updraft.UnsupportedError) as error:
+            optim.Muon(params, storage={"param": stored})
+        assert str(error.value) == (
+            f'`storage` has `param` = {stored}, but with numerics="torch", a step consists of two '
+            'rules, which round parameters to the nearest; give numerics="ieee" or "fast"'
+        )
+
+
+class TestGradients:
+    @pytest.mark.parametrize(
+        "make",
+        [
+            *(optim.SGD, optim.Lion, optim.Muon),
+            lambda params, **options: updraft.optimizer("AdamW", params, **options),
+            lambda params, **options: optim.for_model(torch.nn.Linear(3, 3), **options),
+        ],
+    )
+    @pytest.mark.parametrize("stored", ["bf16", "f32"])
+    def test_their_type_is_that_of_the_parameter(self, make, stored):
+        assert refusal_of(make, parameters(shapes=[(3, 3)]), storage={"grad": stored}) == (
+            f"`storage` has `grad` = {stored}, but gradients of a torch optimizer have the "
+            "parameter's type; leave `grad` out"
+        )
+
 
 class TestCodes:
     """The codes of `q8_linear` and `q8_companded` mean different numbers."""
@@ -320,9 +347,10 @@ class TestCorrections:
         )
 
     def test_muon(self):
-        """Only the first of its two rules has states."""
+        """As one rule. The second of two rules has no states."""
         params = parameters(torch.bfloat16, [(20, 30)])
-        optimizer = optim.Muon(params, storage={"param": "bf16_corrected"})
+        storage = {"param": "bf16_corrected"}
+        optimizer = optim.Muon(params, storage=storage, numerics="ieee")
         for step in range(2):
             set_gradients(params, step)
             optimizer.step()

@@ -1,9 +1,11 @@
 """Gradients that are sparse in any number of dimensions."""
 
+import contextlib
 import math
 
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 import updraft
 from updraft import optim
@@ -131,6 +133,58 @@ def test_single_elements_are_refused_by_rules_of_rows():
         "the gradient of parameter `0` has single elements, but rule `RowwiseAdagrad` works on the "
         "rows of matrices; give whole rows"
     )
+
+
+def stepped(make, how, dtype=torch.float32, shape=(6, 4), dims=1):
+    """A parameter and its states after sparse steps: compiled, under a mode, or differentiable."""
+    start = torch.randn(shape, generator=torch.Generator().manual_seed(9), dtype=dtype)
+    param = start if how == "differentiable" else torch.nn.Parameter(start)
+    options = {"differentiable": True} if how == "differentiable" else {}
+    optimizer = make([{"params": [param], **options}])
+    mode = FlopCounterMode(display=False) if how == "mode" else contextlib.nullcontext()
+    for step in range(STEPS):
+        param.grad = sparse_gradient(shape, dims, step, dtype)
+        with mode:
+            optimizer.step()
+    states = optimizer.state[param].values()
+    return [each + torch.zeros(()) for each in (param.detach(), *states)]
+
+
+@pytest.mark.parametrize("how", ["mode", "differentiable"])
+@pytest.mark.parametrize("name", ["Lion", "AdEMAMix", "AdamMini", "RowwiseAdagrad", "FTRL"])
+def test_operators_step_the_listed_rows(name, how):
+    theirs, ours = (stepped(getattr(optim, name), each) for each in ("compiled", how))
+    assert_close(theirs, ours, STEPS)
+
+
+@pytest.mark.parametrize(("shape", "dims"), [case for case in CASES if 0 not in case[0]], ids=str)
+def test_operators_step_the_listed_elements(shape, dims):
+    cases = ((torch.optim.SparseAdam, "compiled"), (optim.SparseAdam, "mode"))
+    theirs, ours = (stepped(make, how, shape=shape, dims=dims) for make, how in cases)
+    assert_close(theirs, ours, STEPS)
+
+
+def test_operators_step_the_listed_complex_rows():
+    theirs, ours = (
+        stepped(optim.Lion, how, torch.complex64) for how in ("compiled", "differentiable")
+    )
+    assert_close(
+        *([torch.view_as_real(t) if t.is_complex() else t for t in each] for each in (theirs, ours))
+    )
+
+
+@pytest.mark.parametrize(("name", "dims"), [("LAMB", 1), ("CAME", 1), ("RowwiseAdagrad", 2)])
+def test_operators_refuse_rows_of_rules_that_need_the_others(name, dims):
+    param = torch.nn.Parameter(torch.ones(6, 4))
+    optimizer = getattr(optim, name)([param])
+    param.grad = sparse_gradient((6, 4), dims, 0, torch.float32)
+    with pytest.raises(updraft.UnsupportedError) as error, FlopCounterMode(display=False):
+        optimizer.step()
+    assert str(error.value) == (
+        f"operators of torch can't step some rows of parameter 0: the rule `{name}` depends on "
+        "other elements of the parameter or the group; give a gradient of the whole parameter"
+    )
+    assert param.detach().equal(torch.ones(6, 4))
 
 
 def test_indices_that_another_thread_changes():

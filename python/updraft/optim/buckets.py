@@ -3,7 +3,7 @@
 import itertools
 import operator
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ldexp
 from typing import Any
 
@@ -41,7 +41,8 @@ from .state_storage import (
 from .states import enter
 
 _STATE_TYPES = FLOATS | {"i8": torch.int8}
-_SCALE = ".scale"
+#: The ending of the name of the scales of a state in blocks.
+SCALE = ".scale"
 _take_fresh = operator.methodcaller("take_fresh")
 _LOCAL = ATTRIBUTES["local_tensor"].name
 
@@ -66,6 +67,31 @@ def require_storage(correspondence: Correspondence, dtype: torch.dtype) -> None:
         )
     if dtype.is_complex and correspondence.complex:
         raise RuntimeError(correspondence.complex)
+
+
+def require_pairs(rule: CompiledRule) -> None:
+    """Refuses a rule that isn't right for pairs of numbers, as complex ones are stepped."""
+    if RuleInterface(rule).by_rows:
+        raise UnsupportedError(
+            f"the rule `{rule.name}` depends on rows, columns or batches, which complex "
+            "parameters don't have: they are stepped as pairs of numbers"
+        )
+
+
+def require_no_other(names: Iterable[str], number: int, state: Mapping[str, Any]) -> None:
+    """Refuses states without a step count, because it would restart.
+
+    Args:
+        names: the names of the rule's states.
+        number: the parameter's number in the optimizer.
+        state: the parameter's states.
+    """
+    for name in names:
+        if state.get(name) is not None:
+            raise InvalidArgumentError(
+                f"parameter {number} has the state `{name}` but no `step`; give it all of its "
+                "states, or none"
+            )
 
 
 def _kind_of(params: list[torch.Tensor]) -> str:
@@ -214,7 +240,7 @@ class Bucket:
             specialize(make, choices)
         self._require_flags(initial)
         if dtype.is_complex:
-            self._require_pairs()
+            require_pairs(self.rule)
             require_complex_storage(correspondence, self.rule)
         given = [states.of_param(param) or {} for param in (params if states else ())]
         if given:
@@ -233,14 +259,6 @@ class Bucket:
                 bound.append(state)
         if bound:
             self._share(bound)
-
-    def _require_pairs(self) -> None:
-        """Refuses a rule that isn't right for pairs of numbers, as complex ones are stepped."""
-        if RuleInterface(self.rule).by_rows:
-            raise UnsupportedError(
-                f"the rule `{self.rule.name}` depends on rows, columns or batches, which complex "
-                "parameters don't have: they are stepped as pairs of numbers"
-            )
 
     def _reads_counts(self, correspondence: Correspondence) -> bool:
         """Whether the rule, one of torch's classes, draws random numbers or has probes."""
@@ -380,7 +398,7 @@ class Bucket:
                 enter(state, {name: given}, self.generation)
             if given is None:
                 if name == "step":
-                    self._require_no_other(number, state)
+                    require_no_other(self.states, self._number_of(number), state)
                 continue
             if name == "step":
                 if not _is_count(given, self.device, self.reads_on_device):
@@ -393,9 +411,9 @@ class Bucket:
                     f"the state `{name}` of parameter {self._number_of(number)} is {type(given)}; "
                     "give a tensor"
                 )
-            if name.endswith(_SCALE):
+            if name.endswith(SCALE):
                 continue
-            if name + _SCALE in self.states:
+            if name + SCALE in self.states:
                 self._bind_blocks(number, name, state)
                 continue
             found = self._memory(number, given)
@@ -406,15 +424,6 @@ class Bucket:
 
     def _has_all(self, state: Mapping[str, Any]) -> bool:
         return all(state.get(name) is not None for name in self.states)
-
-    def _require_no_other(self, number: int, state: dict[str, Any]) -> None:
-        """Refuses states without a step count, because it would restart at 0."""
-        for name in self.states:
-            if state.get(name) is not None:
-                raise InvalidArgumentError(
-                    f"parameter {self._number_of(number)} has the state `{name}` but no `step`; "
-                    "give it all of its states, or none"
-                )
 
     def _share(self, bound: list[dict[str, Any]]) -> None:
         """Makes all parameters share the tensor that was bound last for a state of the group."""
@@ -441,10 +450,10 @@ class Bucket:
 
     def _bind_blocks(self, number: int, name: str, state: dict[str, Any]) -> None:
         stored = self.rule.states[name]
-        if name + _SCALE not in state:
+        if name + SCALE not in state:
             raise refusal_of_numbers(self.rule, name)
-        copies = self.stepper.bind_blocks(number, name, stored, state[name], state[name + _SCALE])
-        for part, copy in zip((name, name + _SCALE), copies, strict=True):
+        copies = self.stepper.bind_blocks(number, name, stored, state[name], state[name + SCALE])
+        for part, copy in zip((name, name + SCALE), copies, strict=True):
             enter(state, {part: copy}, self.generation)
 
     def take_states(self) -> Iterator[tuple[torch.Tensor, dict[str, Any]]]:

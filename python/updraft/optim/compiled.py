@@ -92,6 +92,11 @@ class CompiledStep(PartChoice):
         storage = choices.storage
         if storage is not None and not isinstance(storage, Mapping):
             raise TypeError(f"`storage` is {type(storage)}; give a dict, `{{name: value}}`")
+        if storage and "grad" in storage:
+            raise InvalidArgumentError(
+                f"`storage` has `grad` = {storage['grad']}, but gradients of a torch optimizer "
+                "have the parameter's type; leave `grad` out"
+            )
         self.correspondence = replace(
             self._declared(),
             numerics=choices.numerics,

@@ -8,6 +8,7 @@ import torch
 from ..torch_private import ATTRIBUTES
 from .compiled import CompiledStep
 from .lbfgs import LBFGS
+from .matrix_views import MatrixView
 
 # Attributes that a copy by pickle lacks.
 _KEPT = [
@@ -79,6 +80,15 @@ def convert(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
         raise TypeError(
             f"`{type(optimizer).__name__}` clips gradients, but torch's class does not; set its "
             "`max_grad_norm` to None first"
+        )
+    shapes = [param.shape for group in optimizer.param_groups for param in group["params"]]
+    if target is torch.optim.Muon and any(len(shape) != 2 for shape in shapes):
+        raise TypeError("torch's `Muon` takes only parameters of two dimensions")
+    splits = any(MatrixView.of(group) is not None for group in optimizer.param_groups)
+    if splits and issubclass(kind, CompiledStep):
+        raise TypeError(
+            f"a group of `{kind.__name__}` has `matrix_blocks` or `matrix_layout`, but torch's "
+            "class steps whole parameters; convert an optimizer without them"
         )
     state = optimizer.__getstate__()
     # torch's class has no compilation choices.

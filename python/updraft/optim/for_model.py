@@ -9,7 +9,7 @@ import torch
 
 from ..caller_warnings import warn_caller
 from ..definition import FileDefinition, RuleDefinition
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, UnsupportedError
 from ..loading import definition_of
 from ..seed import require_seed
 from ..shipped import require_path
@@ -198,7 +198,8 @@ def for_model(
         InvalidArgumentError: an option is unknown, a pattern matches no parameter, or blocks don't
             fit a weight.
         UnsupportedError: the first rule has states of square matrices, such as SOAP's, and a weight
-            is split. Use `blocks` or `route` for it.
+            is split. Use `blocks` or `route` for it. Or a rule reduces over the group, and its
+            weights are split in several ways. Use `route` for some of them.
 
     Warns:
         UserWarning: a choice may be wrong, such as an embedding under the first rule.
@@ -236,6 +237,8 @@ def for_model(
     random = {} if seed is None else {"seed": require_seed(seed)}
     # A rule that reduces over the group gets all of its parameters in one.
     whole = [name for name, interface in interfaces.items() if interface.by_group]
+    for name in whole:
+        _require_one_view(name, found)
     groups: dict[tuple[Any, ...], Group] = {}
     for each in sorted(found, key=lambda each: (each.rule != hidden, not each.is_matrix)):
         key = (each.rule, each.is_matrix and each.rule not in whole, each.view)
@@ -258,6 +261,21 @@ def for_model(
     if all(each.rule != hidden for each in found):
         warn_caller(f"no parameter of the model is stepped with `{hidden}`")
     return made
+
+
+def _require_one_view(rule: str, found: Iterable[Route]) -> None:
+    """Refuses a rule that reduces over the group if its parameters need several groups."""
+    firsts: dict[MatrixView | None, str] = {}
+    for each in found:
+        if each.rule == rule:
+            firsts.setdefault(each.view, f"{each.name} ({each.reason})")
+    if len(firsts) > 1:
+        raise UnsupportedError(
+            f"the rule `{rule}` depends on a whole group, but its parameters are split into "
+            f"matrices in several ways, which need a group each: {', '.join(firsts.values())}; "
+            "give the parameters of all ways but one the other rule with `route`, or clip with "
+            "`updraft.optim.with_clipping`"
+        )
 
 
 def _named(rules: str | Sequence[Rule]) -> dict[str, RuleOptions]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, UnsupportedError
 from .assigned_states import States
 from .buckets import Bucket, CompiledRules
 from .correspondence import Correspondence, Group
@@ -96,6 +96,11 @@ class GatheredPart:
         interface = RuleInterface(self.rule)
         if interface.by_group or len(self.rule.stored_states) > len(self.rule.states):
             raise WholeParametersError(self.rule.name, interface.by_group, params)
+        if self.rule.probes:
+            raise UnsupportedError(
+                f"the rule `{self.rule.name}` needs whole parameters, and the step has no probes "
+                "of DTensors that it gathers; leave `probes` out"
+            )
         self._element_states = interface.element_states
         #: States that steps have created.
         self._fresh: deque[tuple[torch.Tensor, dict[str, Any]]] = deque()

@@ -144,7 +144,7 @@ class MatrixBucket(StandInBucket):
                 # Each matrix counts its own steps.
                 values = [value, *(torch.as_tensor(value).clone() for _ in parts[1:])]
             elif isinstance(value, torch.Tensor):
-                values = self.view.parts(value, shape)
+                values = self.view.parts(value, shape, name in self._element_states)
             else:
                 values = [value] * len(parts)  # Refused below.
             for part, each in zip(parts, values, strict=True):
@@ -167,9 +167,10 @@ class MatrixBucket(StandInBucket):
             self.counts[number] = parts[0], parts[1:]
             return parts[0]
         shape = self.params[number].shape
-        whole = self.view.joined(parts, shape)
+        is_element = name in self._element_states
+        whole = self.view.joined(parts, shape, is_element)
         if len(parts) > 1:
-            pieces = self.view.parts(whole, shape)
+            pieces = self.view.parts(whole, shape, is_element)
             for matrix, piece in zip(self.matrices[number], pieces, strict=True):
                 self.stepper.bind_state(matrix, name, piece)
         return whole

@@ -131,15 +131,17 @@ class MatrixView:
         flat = self.layout == "flat"
         return whole.reshape(whole.shape[0], math.prod(whole.shape[1:])) if flat else whole
 
-    def parts(self, state: torch.Tensor, shape: torch.Size) -> list[torch.Tensor]:
+    def parts(self, state: torch.Tensor, shape: torch.Size, is_element: bool) -> list[torch.Tensor]:
         """Returns the states of the matrices in a state of the parameter.
 
         Args:
             state: has the parameter's shape; or a row for each row of the matrices, for each matrix
                 or for the only one; or a number for each matrix.
             shape: the parameter's shape.
+            is_element: whether the state has a value for each element. Other states may have the
+                parameter's shape, too.
         """
-        if state.shape == shape:
+        if is_element and state.shape == shape:
             return self.matrices(state)
         rows = self.rows(shape)
         if len(rows) == 1:
@@ -153,15 +155,16 @@ class MatrixView:
             f"{tuple(shape)} into {len(rows)} matrices"
         )
 
-    def joined(self, parts: list[torch.Tensor], shape: torch.Size) -> torch.Tensor:
+    def joined(
+        self, parts: list[torch.Tensor], shape: torch.Size, is_element: bool
+    ) -> torch.Tensor:
         """The inverse of `parts`. Copies the states of more than one matrix."""
         first = parts[0]
         if len(parts) > 1:
             first = torch.cat(parts) if first.dim() else torch.stack(parts)
-        if self.layout == "transposed" and first.shape == (shape[1], shape[0]):
+        if is_element and self.layout == "transposed":
             return first.t()
-        is_element = self.layout == "flat" and first.numel() == math.prod(shape) and first.dim()
-        return first.view(shape) if is_element else first
+        return first.view(shape) if is_element and self.layout == "flat" else first
 
 
 def require_matrices(group: Group) -> None:

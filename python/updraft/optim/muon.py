@@ -44,7 +44,7 @@ def _products(group: Group, dtype: torch.dtype) -> str:
     return "bf16" if any(param.is_cuda for param in params) or _cpu_multiplies_bf16() else "full"
 
 
-class _AnyMuon(torch.optim.Muon):
+class _MuonOfAnyShape(torch.optim.Muon):
     """`torch.optim.Muon`, but the constructor takes parameters of any shape."""
 
     def __init__(self, params: ParamsT, *args: Any, **kwargs: Any) -> None:
@@ -52,7 +52,7 @@ class _AnyMuon(torch.optim.Muon):
         torch.optim.Optimizer.__init__(self, params, checked.defaults)
 
 
-class Muon(SplitStep, _AnyMuon):
+class Muon(SplitStep, _MuonOfAnyShape):
     """`torch.optim.Muon`, compiled.
 
     With `numerics="torch"`, the default, C++ calls torch's products, in bf16. The rest is compiled

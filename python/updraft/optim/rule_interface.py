@@ -18,6 +18,9 @@ class RuleInterface:
             states in blocks.
         reduces: whether an element's update depends on other elements or their number.
         by_group: whether it depends on elements of other parameters of the group.
+        row_states: the names of the states of single rows.
+        steps_rows: whether the rule is by elements, or keeps a state for each row and none for more
+            than a row. Then a step can update some rows.
     """
 
     def __init__(self, rule: CompiledRule) -> None:
@@ -32,6 +35,9 @@ class RuleInterface:
         self.in_order = self.by_rows or len(rule.stored_states) > len(rule.states)
         self.reduces = self.by_rows or compiled.depends_on != "element"
         self.by_group = compiled.depends_on == "group"
+        self.row_states = {name for name, over in extents.items() if over == "row"}
+        ends_in_rows = self.row_states and extents.keys() == self.row_states | self.element_states
+        self.steps_rows = not self.reduces or bool(self.by_rows and ends_in_rows)
 
     def square_elements(self, shape: Sequence[int]) -> int:
         """The number of elements in the square matrices of a parameter."""

@@ -58,6 +58,12 @@ class SplitStep(TorchClass):
                 'give numerics="ieee" or "fast"'
             )
         super()._correspond(choices)
+        if self.update and self.correspondence.bf16_storage:
+            raise UnsupportedError(
+                f"`storage` has `param` = {self.correspondence.bf16_storage}, but with "
+                'numerics="torch", a step consists of two rules, which round parameters to the '
+                'nearest; give numerics="ieee" or "fast"'
+            )
 
     def _declared(self) -> Correspondence:
         return super()._declared() if self.update else self.one_rule
@@ -165,6 +171,7 @@ class _Given(LocalBucket):
         super().__init__(*arguments)
 
     def _tensors(self, params: list[torch.Tensor]) -> list[torch.Tensor]:
+        self._require_no_blocks(params)
         return self.given
 
 

@@ -15,7 +15,7 @@ from ..torch_private import (
     swaps_params,
 )
 from .assigned_states import States
-from .buckets import Bucket
+from .buckets import SCALE, Bucket
 from .rule_interface import RuleInterface
 
 _PLAIN = (torch.nn.Parameter, torch.Tensor)
@@ -210,6 +210,18 @@ class WholeParametersError(UnsupportedError):
 class LocalBucket(Bucket):
     """A bucket that can step this rank's parts of DTensors. Their states are DTensors, too."""
 
+    def _require_no_blocks(self, params: Iterable[torch.Tensor]) -> None:
+        """Refuses DTensors if the rule has states in blocks: each rank would have its own scales,
+        which no placement describes.
+        """
+        names = [name for name in self.rule.states if name + SCALE in self.rule.stored_states]
+        if names and any(map(is_distributed, params)):
+            raise UnsupportedError(
+                f"the rule `{self.rule.name}` stores the state `{names[0]}` in blocks of codes, "
+                "which parameters that are DTensors can't have; give it another `storage`, such "
+                'as "bf16"'
+            )
+
     @functools.cached_property
     def _element_states(self) -> set[str]:
         return RuleInterface(self.rule).element_states
@@ -248,6 +260,7 @@ class StandInBucket(LocalBucket):
         self.stand_ins = [StandIn(param, interface.in_order) for param in params]
         if interface.reduces:
             self._require_whole(interface, params)
+        self._require_no_blocks(params)
         if not (swaps_params() or any(each.copied or each.distributed for each in self.stand_ins)):
             # The order of a parameter's elements in memory doesn't matter to the rule.
             self.stand_ins = []

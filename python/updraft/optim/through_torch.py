@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import torch
 
 from ..derived_flags import DerivedFlags
+from ..errors import UnsupportedError
 from ..torch_private import CreationMeta, base_of_view, creation_meta, is_view, local_tensor
 from ..torch_step import number_of
 from .assigned_states import States
-from .buckets import require_storage
+from .buckets import require_no_other, require_pairs, require_storage
 from .correspondence import AS_DENSE, Correspondence, Group, reader, setting_choices, specialize
 from .devices import GradientScale
 from .rule_interface import RuleInterface
@@ -38,6 +39,18 @@ def _real(tensor: torch.Tensor) -> torch.Tensor:
 
 def _whole(value: torch.Tensor) -> torch.Tensor:
     return value.full_tensor() if is_distributed(value) else value
+
+
+def _listed(grad: torch.Tensor, sparse: torch.Tensor) -> torch.Tensor:
+    """Returns a mask of the elements that a sparse gradient lists, with `grad`'s dimensions."""
+    dims = sparse.sparse_dim()
+    indices = sparse.coalesce().indices()
+    if dims:
+        listed = torch.zeros(sparse.shape[:dims], dtype=torch.bool, device=indices.device)
+        listed[tuple(indices)] = True
+    else:
+        listed = torch.tensor(indices.shape[1] > 0, device=indices.device)
+    return listed.reshape((*listed.shape, *(1,) * (grad.dim() - dims)))
 
 
 def _placed_like(param: torch.Tensor, value: torch.Tensor, by_element: bool) -> torch.Tensor:
@@ -136,6 +149,7 @@ class TorchBucket:
         hypers = self._hypers(group)
         specialize(make, setting_choices(correspondence, group, self._numbers(hypers)))
         if dtype.is_complex:
+            require_pairs(self.rule)
             require_complex_storage(correspondence, self.rule)
         given = [states.of_param(param) or {} for param in (params if states else ())]
         if given:
@@ -207,6 +221,17 @@ class TorchBucket:
         elif self.correspondence.dense:
             raise RuntimeError(self.correspondence.dense)
 
+    def _require_rows(self, number: int, grad: torch.Tensor) -> None:
+        """Refuses a gradient of some rows if they can't be stepped without the others."""
+        interface = self.interface
+        whole_rows = grad.dim() < 2 or (grad.dim() == 2 and grad.sparse_dim() < 2)
+        if not interface.steps_rows or (interface.by_rows and not whole_rows):
+            raise UnsupportedError(
+                f"operators of torch can't step some rows of parameter {self.numbers[number]}: the "
+                f"rule `{self.rule.name}` depends on other elements of the parameter or the group; "
+                "give a gradient of the whole parameter"
+            )
+
     def _gradient(self, param: torch.Tensor) -> torch.Tensor:
         grad = param.grad
         assert grad is not None
@@ -239,10 +264,29 @@ class TorchBucket:
             news, after = self.function(
                 params, grads, {"params": before, "group": shared}, **self.hypers
             )
+        for place, number in enumerate(taken):
+            grad = stepped[place].grad
+            assert grad is not None
+            if grad.is_sparse and self.sparse is None:
+                self._require_rows(number, grad)
+                param, state = params[place], after["params"][place]
+                old = before.get(place) or self.function.initial(param, **self.hypers)
+                listed = _listed(grads[place], grad)
+                news[place] = torch.where(listed, news[place], param)
+                self._keep_others(listed, state, old)
         if self.in_graph:
             for param, new in zip(stepped, news, strict=True):
                 _require_writable(param, new)
         return _Computed(taken, params, grads, news, after)
+
+    def _keep_others(
+        self, listed: torch.Tensor, state: dict[str, Any], old: dict[str, Any]
+    ) -> None:
+        """Sets the states of rows that a sparse gradient doesn't list to the old ones."""
+        for name in self.interface.element_states | self.interface.row_states:
+            if name in state:
+                kept = old[name].to(state[name].dtype)
+                state[name] = torch.where(listed, state[name], kept)
 
     def _write(self, computed: "_Computed", states: States) -> None:
         params, grads, after = computed.params, computed.grads, computed.after
@@ -275,6 +319,8 @@ class TorchBucket:
             for name in self.states
             if name != "step" and given.get(name) is not None
         }
+        if "step" in self.states and given.get("step") is None:
+            require_no_other(self.states, self.numbers[number], given)
         # A parameter with states has taken at least one step.
         count = given.get("step", self.counts.get(number, 1))
         known["step"] = torch.as_tensor(count).detach().to(torch.float64, copy=True)
