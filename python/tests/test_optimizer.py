@@ -323,3 +323,24 @@ def test_initial_values_may_depend_on_the_class_of_tensors(over, shapes):
         optimizer.step([numpy.ones_like(param) for param in params])
     for param in params:
         assert (param == (-11 if param.ndim == 2 else -5)).all()
+
+
+def test_a_state_of_the_group_is_saved_before_the_first_step(tmp_path):
+    rule = updraft.compile("""
+rule Counted(lr = 0.1) {
+  state count over group = 0
+
+  update(param, grad) {
+    next count = count + 1
+    next param = param - lr * (count + 1) * grad
+  }
+}
+""")
+    params = [numpy.zeros(3, numpy.float32) for _ in range(2)]
+    saved, loaded = (updraft.ArrayOptimizer(rule, [param], lr=1.0) for param in params)
+    saved.bind_state(0, "count", numpy.array(5.0))
+    saved.save(tmp_path / "states.safetensors")
+    loaded.load(tmp_path / "states.safetensors")
+    for optimizer in (saved, loaded):
+        optimizer.step([numpy.ones(3, numpy.float32)])
+    assert params[0].tolist() == params[1].tolist() == [-6] * 3

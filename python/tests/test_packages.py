@@ -41,6 +41,15 @@ def torch_numerics(folder):
     return pack(folder / "adamw.updraft", "adamw", "--numerics=torch")
 
 
+@pytest.mark.parametrize("rule", ["muon", "dion2", "soap"])
+def test_images_for_a_gpu_of_rules_with_products(folder, rule):
+    """On a CPU, products add other matrices, whose factors are in the row of scalars."""
+    path = folder / f"{rule}.updraft"
+    targets = "--target=x86-64-v2,nvptx:sm_90"
+    subprocess.run([TOOL, "pack", RULES / f"{rule}.upd", targets, "-o", path], check=True)
+    assert "nvptx:sm_90" in repr(updraft.load(path).compile(target="nvptx:sm_90"))
+
+
 def test_steps_of_arrays_have_the_bits_of_the_text(sgd):
     results = []
     for rule in (updraft.load(sgd), updraft.load("SGD")(momentum=0.9)):

@@ -70,7 +70,12 @@ Status Optimizer::collect(SafetensorsWriter &writer) {
   for (size_t i = 0; i < params.size(); ++i) {
     const bool saveStates = ownsStates(i) && hasStates(i);
     const int64_t step = steps[i];
-    if (!saveStates && step == 0)
+    // A state of the group may be there before the first step.
+    bool hasShared = false;
+    for (size_t j = 0; j < stateCount(); ++j)
+      hasShared = hasShared ||
+                  (isShared(j) && isOf(i, j) && stateOrigins[slotOf(i, j)] != StateOrigin::None);
+    if (!saveStates && !hasShared && step == 0)
       continue;
     const std::string prefix = fmt::format("{}{}/", statePrefix, names[i]);
     for (size_t j = 0; j < stateCount(); ++j) {

@@ -120,8 +120,11 @@ Status package::loadKernels(const Package &package, const Image &image,
   runtime::RuleInterface hostInterface;
   if (Status status = runtime::RuleInterface::read(host->descriptor, hostInterface); !status.ok())
     return {status.code(), fmt::format("package `{}`: {}", package.name(), status.message())};
+  // Sums after products have constants in the rows of CPUs alone. Only for conditions of the host
+  // does its prologue write a GPU's row.
   auto haveSameRows = [](const runtime::PlanInterface &a, const runtime::PlanInterface &b) {
-    return a.rowScalars == b.rowScalars && a.hasHostConditions() == b.hasHostConditions();
+    return a.hasHostConditions() == b.hasHostConditions() &&
+           (!a.hasHostConditions() || a.rowScalars == b.rowScalars);
   };
   if (hostInterface.states.size() != interface.states.size() ||
       hostInterface.hypers.size() != interface.hypers.size() ||

@@ -133,8 +133,12 @@ std::vector<SweepDraft> Drafter::separate(SweepDraft whole) const {
     for (Value input : part.slice.inputs)
       if (isMatrixExtent(extents.of(input)))
         addReader(input, index);
-    for (auto [current, next] : part.writes)
+    for (auto [current, next] : part.writes) {
       addReader(current, index);
+      for (const Store &store : stores)
+        if (store.current == current && store.stage < whole.stage)
+          addReader(store.next, index); // is still in `current`
+    }
     for (ReduceOp reduce : part.reductions)
       if (reduce.getOver() == Extent::group)
         classes.join(std::exchange(lastOfGroup, index).value_or(index), index);
@@ -283,6 +287,11 @@ bool Drafter::isTooEarly(const MatrixWrite &write, ArrayRef<SweepDraft> all) con
   if (write.sweep >= sweeps.size())
     return false;
   const SweepDraft &own = all[write.sweep];
+  // The functions of a stage run before its sweeps.
+  for (unsigned stage = own.stage + 1; stage <= stages.writing(); ++stage)
+    for (Operation *operation : stages.wholeMatricesOf(stage))
+      if (llvm::is_contained(operation->getOperands(), write.state.getResult()))
+        return true;
   return (reducesToScalar(own) && runsByBatches(own)) ||
          llvm::any_of(all.drop_front(write.sweep + 1), [&](const SweepDraft &later) {
            return llvm::is_contained(later.slice.inputs, write.state.getResult());
