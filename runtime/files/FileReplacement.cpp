@@ -225,6 +225,16 @@ Failure updraft::files::writeFile(const std::string &path, std::string_view byte
   return file.publish();
 }
 
+bool updraft::files::wouldBeSameFile(const std::string &a, const std::string &b) {
+  namespace fs = std::filesystem;
+  std::error_code error, otherError;
+  if (fs::exists(a, error) && !fs::is_regular_file(a, error))
+    return false;
+  const fs::path one = fs::weakly_canonical(fs::absolute(a, error), error),
+                 other = fs::weakly_canonical(fs::absolute(b, otherError), otherError);
+  return isSameFile(a, b) || (!error && !otherError && one == other);
+}
+
 bool updraft::files::isSameFile(const std::string &a, const std::string &b) {
   struct stat first, second;
   return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&

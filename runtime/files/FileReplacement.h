@@ -78,6 +78,10 @@ Failure writeFile(const std::string &path, std::string_view bytes,
 /// Whether both paths name the same existing file, regardless of spelling.
 bool isSameFile(const std::string &a, const std::string &b);
 
+/// The same, but the file may be missing. False for pipes and devices, which several outputs may
+/// share.
+bool wouldBeSameFile(const std::string &a, const std::string &b);
+
 /// Returns false with errno set if a write failed.
 bool writeAll(int descriptor, std::string_view bytes);
 

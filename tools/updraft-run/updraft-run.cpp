@@ -17,8 +17,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <new>
+#include <string>
 #include <string_view>
+#include <utility>
 
 using namespace updraft::run;
 using updraft::runtime::invalidArgument;
@@ -73,15 +76,43 @@ Status readStorage(const std::vector<std::string> &texts, Storage &storage) {
   return {};
 }
 
-/// Checks before the work that the result can be written and doesn't overwrite the rule's file.
-/// Overwriting the input tensors is allowed.
-Status checkOutput(const RunOptions &options) {
-  if (updraft::files::isSameFile(options.ruleFile, options.output))
-    return invalidArgument(
-        fmt::format("`--out` names the rule's own file `{}`; name another file", options.ruleFile));
+/// Checks before the work that an output doesn't overwrite another file of the command.
+Status checkDistinct(const char *option, const std::string &output,
+                     std::initializer_list<std::pair<const char *, const std::string &>> others) {
+  for (const auto &[what, other] : others)
+    if (!output.empty() && !other.empty() && updraft::files::wouldBeSameFile(other, output))
+      return invalidArgument(
+          fmt::format("`{}` names {} `{}`; name another file", option, what, other));
+  return {};
+}
+
+/// Checks before the work that the results can be written and overwrite no other file of the
+/// command. Only the tensors may replace the input.
+Status checkOutputs(const RunOptions &options) {
+  constexpr const char *rule = "the rule's own file", *input = "the file of `--in`",
+                       *output = "the file of `--out`", *probes = "the file of `--probe-out`";
+  if (Status status = checkDistinct("--out", options.output, {{rule, options.ruleFile}});
+      !status.ok())
+    return status;
+  if (Status status = checkDistinct(
+          "--probe-out", options.probeOutput,
+          {{rule, options.ruleFile}, {input, options.input}, {output, options.output}});
+      !status.ok())
+    return status;
+  if (Status status = checkDistinct("--timeline", options.timeline,
+                                    {{rule, options.ruleFile},
+                                     {input, options.input},
+                                     {output, options.output},
+                                     {probes, options.probeOutput}});
+      !status.ok())
+    return status;
   if (auto failure = updraft::files::FileReplacement(options.output).open())
     return updraft::runtime::ioError(
         fmt::format("cannot write `{}`: {}", options.output, *failure));
+  if (!options.probeOutput.empty())
+    if (auto failure = updraft::files::checkWritable(options.probeOutput))
+      return updraft::runtime::ioError(
+          fmt::format("cannot write `{}`: {}", options.probeOutput, *failure));
   if (options.timeline.empty())
     return {};
   if (auto failure = updraft::files::checkWritable(options.timeline))
@@ -118,7 +149,7 @@ Status runOnTimeline(const RunOptions &options, FileContents &contents, ProbeTab
 }
 
 Status runTool(RunOptions &options, Counts &counts) {
-  if (Status status = checkOutput(options); !status.ok())
+  if (Status status = checkOutputs(options); !status.ok())
     return status;
   if (Status status = readRule(options); !status.ok())
     return status;

@@ -6,6 +6,7 @@
 #include "OutputFile.h"
 #include "PackageCommands.h"
 #include "ReportCommand.h"
+#include "runtime/files/FileReplacement.h"
 #include "tools/options/ExitCode.h"
 #include "tools/options/RuleOptions.h"
 #include "tools/options/StandardStreams.h"
@@ -138,7 +139,7 @@ llvm::Error compile(const Options &options) {
   if (llvm::Error error = checkOutput("-o", output, *request))
     return error;
   if (!options.dependencies.empty()) {
-    if (isOnlyExplained || options.dependencies == output)
+    if (isOnlyExplained || files::wouldBeSameFile(options.dependencies, output))
       return makeError(UPD_INVALID_ARGUMENT,
                        "`--depfile` needs an output, which is another file than its own");
     if (llvm::Error error = checkOutput("--depfile", options.dependencies, *request))
