@@ -99,13 +99,11 @@ class Muon(SplitStep, _MuonOfAnyShape):
 
     def _require_shapes(self, numerics: str) -> None:
         for param in (param for group in self.param_groups for param in group["params"]):
-            if param.dim() == 2 or (param.dim() > 2 and numerics != "torch"):
-                continue
-            hint = '; give numerics="ieee" to step a batch of matrices' if param.dim() > 2 else ""
-            raise ValueError(
-                "Muon only supports 2D parameters whereas we found a parameter with size: "
-                f"{param.size()}{hint}"
-            )
+            if param.dim() < 2 or (param.dim() > 2 and numerics == "torch"):
+                raise ValueError(  # torch's words
+                    "Muon only supports 2D parameters whereas we found a parameter with size: "
+                    f"{param.size()}"
+                )
 
     def _correspond(self, choices: Choices) -> None:
         super()._correspond(choices)
