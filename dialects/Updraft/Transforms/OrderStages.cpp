@@ -44,7 +44,7 @@ bool isMatrix(Value value) {
 /// Stages between two prologues, by their numbers, and the matrices that they make and read.
 class Section {
 public:
-  Section(ArrayRef<StageOpInterface> stages, Sides sides, unsigned maxSets);
+  Section(ArrayRef<StageOpInterface> stages, Sides sides);
 
   using Order = SmallVector<unsigned>;
 
@@ -54,8 +54,9 @@ public:
     std::optional<Order> order; ///< std::nullopt if there is none
     bool isComplete = true;     ///< false if it has looked at the most sets
   };
-  /// Searches for an order that needs less memory than `limit`, and as little as possible.
-  Search orderBelow(unsigned limit) const;
+  /// Searches for an order that needs less memory than `limit`, and as little as possible. Looks at
+  /// most `maxSets` sets of finished stages.
+  Search orderBelow(unsigned limit, size_t maxSets) const;
 
 private:
   struct Matrix {
@@ -97,7 +98,6 @@ private:
               size_t maxVisited) const;
 
   const Sides sides;
-  const unsigned maxSets; ///< of finished stages that the searches look at
   SmallVector<Stage> stages;
   SmallVector<Matrix> matrices;
   llvm::DenseMap<Value, unsigned> numbers; // of matrices
@@ -118,8 +118,7 @@ static bool reducesGroup(SweepOp sweep) {
                       [](ReductionAttr reduction) { return reduction.getOver() == Extent::group; });
 }
 
-Section::Section(ArrayRef<StageOpInterface> operations, Sides sides, unsigned maxSets)
-    : sides(sides), maxSets(maxSets) {
+Section::Section(ArrayRef<StageOpInterface> operations, Sides sides) : sides(sides) {
   std::optional<unsigned> lastOfGroup; // the plans of a rule have these reductions in one order
   llvm::DenseMap<Value, llvm::BitVector> readers, writers; // stages, by stream
   llvm::DenseMap<Operation *, unsigned> places;
@@ -327,7 +326,7 @@ bool Section::search(Progress progress, unsigned most, Order &order, Visited &vi
   return false;
 }
 
-Section::Search Section::orderBelow(unsigned limit) const {
+Section::Search Section::orderBelow(unsigned limit, size_t maxSets) const {
   size_t sets = 0;
   for (unsigned most = 1; most < limit; ++most) {
     Order order;
@@ -353,14 +352,13 @@ struct OrderStagesPass : impl::OrderStagesPassBase<OrderStagesPass> {
 
   void order(ArrayRef<StageOpInterface> stages) {
     const auto given = llvm::to_vector(llvm::seq<unsigned>(stages.size()));
-    const Section section(stages, {1, 1}, maxSets);
-    const auto [better, isComplete] = section.orderBelow(section.memoryFor(given));
+    const Section section(stages, {1, 1});
+    const auto [better, isComplete] = section.orderBelow(section.memoryFor(given), maxSets);
     unfinishedSections += !isComplete;
     if (!better)
       return;
     for (const Sides sides : {Sides{1, 4}, Sides{4, 1}})
-      if (const Section oblong(stages, sides, maxSets);
-          oblong.memoryFor(*better) > oblong.memoryFor(given))
+      if (const Section oblong(stages, sides); oblong.memoryFor(*better) > oblong.memoryFor(given))
         return;
     Block *block = stages.front()->getBlock();
     const Block::iterator end = std::next(stages.back()->getIterator());
