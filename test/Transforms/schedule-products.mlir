@@ -273,3 +273,85 @@ updraft.rule @Separate compute f32 matrix {
   %w = arith.addf %u, %v : f32
   updraft.next %w : f32
 }
+
+// -----
+
+// The sweep that reduces a value of three products keeps it. The next one reads one matrix.
+// CHECK-LABEL: updraft.plan @KeptForTheNextSweep
+// CHECK:         %[[SUM:.*]]:2 = updraft.sweep reads({{%[^,]*, %[^,]*, %[^,]*}} :
+// CHECK-SAME:      reduces [#updraft.reduction<max over tensor>] -> f64, !updraft.stream<f32> {
+// CHECK:         %[[U:.*]] = updraft.sweep scalars({{.*}}) reads(%[[SUM]]#1 :
+// CHECK:         updraft.multiply %{{.*}}, %[[U]]
+updraft.rule @KeptForTheNextSweep compute f32 matrix {
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %t = updraft.transpose %grad : f32
+  %gram = updraft.product symmetric %grad, %t : f32
+  %a = updraft.product %gram, %grad : f32
+  %b = updraft.product %gram, %a : f32
+  %c = updraft.product %gram, %b : f32
+  %ab = arith.addf %a, %b : f32
+  %abc = arith.addf %ab, %c : f32
+  %w = arith.extf %abc : f32 to f64
+  %max = updraft.reduce max %w over tensor : f64
+  %scale = arith.truncf %max : f64 to f32
+  %u = arith.divf %abc, %scale : f32
+  %v = updraft.product %gram, %u : f32
+  %p1 = arith.subf %param, %v : f32
+  updraft.next %p1 : f32
+}
+
+// -----
+
+// Both sweeps compute a value of two products: keeping it would write as much as it saves.
+// CHECK-LABEL: updraft.plan @ComputedAgain
+// CHECK:         updraft.sweep reads(%[[A:.*]], %[[B:.*]] :
+// CHECK-SAME:      reduces [#updraft.reduction<max over tensor>] -> f64 {
+// CHECK:         updraft.sweep scalars({{.*}}) reads(%[[A]], %[[B]] :
+updraft.rule @ComputedAgain compute f32 matrix {
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %t = updraft.transpose %grad : f32
+  %gram = updraft.product symmetric %grad, %t : f32
+  %a = updraft.product %gram, %grad : f32
+  %b = updraft.product %gram, %a : f32
+  %ab = arith.addf %a, %b : f32
+  %w = arith.extf %ab : f32 to f64
+  %max = updraft.reduce max %w over tensor : f64
+  %scale = arith.truncf %max : f64 to f32
+  %u = arith.divf %ab, %scale : f32
+  %v = updraft.product %gram, %u : f32
+  %p1 = arith.subf %param, %v : f32
+  updraft.next %p1 : f32
+}
+
+// -----
+
+// Numbers of different matrices come from different sweeps over batches.
+// CHECK-LABEL: updraft.plan @Batches
+// CHECK:         %[[L:.*]] = updraft.multiply symmetric %grad, %grad transposed
+// CHECK:         %[[R:.*]] = updraft.multiply symmetric %grad transposed, %grad
+// CHECK:         updraft.sweep over batch reads(%{{[^,]*}} : !updraft.stream<f64, batch>) -> !updraft.stream<f32, batch> {
+// CHECK:         updraft.sweep over batch reads(%{{[^,]*}} : !updraft.stream<f64, batch>) -> !updraft.stream<f32, batch> {
+// CHECK-NOT:     updraft.sweep over batch
+updraft.rule @Batches compute f32 matrix {
+  %param = updraft.param stored f32 : f32
+  %grad = updraft.grad stored f32 : f32
+  %t = updraft.transpose %grad : f32
+  %l = updraft.product symmetric %grad, %t : f32
+  %r = updraft.product symmetric %t, %grad : f32
+  %lw = arith.extf %l : f32 to f64
+  %rw = arith.extf %r : f32 to f64
+  %lrows = updraft.reduce max %lw over row : f64
+  %rcolumns = updraft.reduce max %rw over column : f64
+  %lmax = updraft.reduce max %lrows over batch : f64
+  %rmax = updraft.reduce max %rcolumns over batch : f64
+  %lk = arith.truncf %lmax : f64 to f32
+  %rk = arith.truncf %rmax : f64 to f32
+  %ls = arith.divf %l, %lk : f32
+  %rs = arith.divf %r, %rk : f32
+  %y = updraft.product %ls, %grad : f32
+  %z = updraft.product %y, %rs : f32
+  %p1 = arith.subf %param, %z : f32
+  updraft.next %p1 : f32
+}

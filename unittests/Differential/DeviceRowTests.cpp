@@ -263,11 +263,6 @@ AssertionResult RowSides::step(const std::vector<Gradient> &given, float foundIn
 }
 
 AssertionResult RowSides::compare() {
-  auto differ = [&](const void *onHost, const void *data, size_t bytes) {
-    std::vector<char> read(bytes);
-    EXPECT_TRUE(on.device->read(read.data(), data, bytes, nullptr).ok());
-    return bytes != 0 && std::memcmp(read.data(), onHost, bytes) != 0;
-  };
   for (size_t i = 0; i < dimensions.size(); ++i) {
     int64_t steps = 0, stepsOnDevice = 0;
     upd_optimizer_get_step(cpu.optimizer.get(), i, &steps);
@@ -276,7 +271,8 @@ AssertionResult RowSides::compare() {
       return AssertionFailure() << "tensor " << i << " took " << steps << " steps, on the device "
                                 << stepsOnDevice;
     const auto elements = static_cast<size_t>(count(dimensions[i]));
-    if (differ(cpu.params[i], device.params[i], elements * runtime::sizeOf(interface().param)))
+    if (!on.has(device.params[i], interface().param, cpu.params[i],
+                elements * runtime::sizeOf(interface().param)))
       return AssertionFailure() << "tensor " << i << " differs";
     for (const runtime::StateInterface &state : interface().states) {
       upd_tensor here, there;
@@ -288,7 +284,7 @@ AssertionResult RowSides::compare() {
         continue;
       const auto values =
           static_cast<size_t>(count(std::vector<int64_t>(here.shape, here.shape + here.rank)));
-      if (differ(here.data, there.data, values * runtime::sizeOf(state.dtype)))
+      if (!on.has(there.data, state.dtype, here.data, values * runtime::sizeOf(state.dtype)))
         return AssertionFailure() << "state `" << state.name << "` of tensor " << i << " differs";
     }
   }

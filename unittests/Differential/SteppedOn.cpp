@@ -2,6 +2,8 @@
 
 #include "SteppedOn.h"
 
+#include "runtime/base/DType.h"
+#include "runtime/base/ElementComparison.h"
 #include "runtime/base/EmulatorDevice.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/emulator/EmulatedDevice.h"
@@ -23,6 +25,17 @@ SteppedOn SteppedOn::open(const std::string &name) {
       device, UPD_CUDA,
       llvm::cantFail(GPUTarget::forCapability(device->computeMajor(), device->computeMinor())).name,
       ""};
+}
+
+bool SteppedOn::has(const void *data, upd_dtype dtype, const void *expected, size_t bytes) const {
+  std::vector<char> read(bytes);
+  const runtime::Status status = device->read(read.data(), data, bytes, nullptr);
+  EXPECT_TRUE(status.ok()) << status.message();
+  // Blocks of codes have scales behind them.
+  const runtime::SafetensorsType type =
+      runtime::isBlocked(dtype) ? runtime::SafetensorsType::U8 : runtime::safetensorsType(dtype);
+  const size_t count = bytes / runtime::sizeOf(type);
+  return runtime::firstDifference(type, read.data(), expected, count) == count;
 }
 
 std::vector<const char *> SteppedOn::names() {

@@ -21,6 +21,9 @@ struct SteppedOn {
   std::string target;
   std::string whyNot; ///< why there is no device
 
+  /// Whether memory of the device has the bits of elements here. Any two NaNs are the same.
+  bool has(const void *data, upd_dtype dtype, const void *expected, size_t bytes) const;
+
   static SteppedOn open(const std::string &name);
   /// The names of the available devices.
   static std::vector<const char *> names();

@@ -85,7 +85,7 @@ TEST_P(PackedRules, ComputeTheBitsOfTheirSamples) {
 /// size of the parameter. For a square one, it is the number of matrices at a time.
 const std::map<std::string, std::array<double, 3>> ofBothSides = {
     {"kl_shampoo", {2, 8, 8}},
-    {"psgd_pro", {7, 16.75, 16.5}}, // one number scales both sides, and three for each wait for it
+    {"psgd_pro", {5, 16.25, 16.25}}, // one number scales both sides
     {"shampoo", {3, 12, 12}},
     {"soap", {3, 9, 8}}};
 

@@ -7,6 +7,9 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <algorithm>
+#include <limits>
+
 using namespace mlir;
 using namespace updraft;
 
@@ -111,6 +114,7 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
     for (Value operand : operation->getOperands())
       if (Value value = readInMemory(operation, operand); !isInMemory(value))
         kept.insert(value);
+  keepComputedAgain(rule);
   delayWholeMatrices(rule);
   forResults(
       rule,
@@ -130,6 +134,52 @@ StageAnalysis::StageAnalysis(RuleOp rule, const ExtentAnalysis &extents)
   for (ReduceOp reduce : needed)
     writingStage = std::max(writingStage, of(reduce) - 1);
   stageCount = std::max(stageCount, writingStage + 1);
+}
+
+// Later sweeps then read one matrix instead of several, which don't wait in memory for them.
+void StageAnalysis::keepComputedAgain(RuleOp rule) {
+  constexpr unsigned worthKeeping = 3;
+  if (wholeMatrices.size() + kept.size() < worthKeeping)
+    return;
+  const auto readsFew = [&](Value value) {
+    const Slice slice =
+        Slice::compute(value, [&](Value input) { return isRuleInput(input) || isKept(input); });
+    return llvm::count_if(slice.inputs, [&](Value input) {
+             return isMatrixExtent(extents.of(input)) &&
+                    (isKept(input) || isOfWholeMatrices(input.getDefiningOp()));
+           }) < worthKeeping;
+  };
+  /// The stages whose sweeps compute a value.
+  struct Sweeps {
+    unsigned first = std::numeric_limits<unsigned>::max(), last = 0;
+    bool readFew = false; // those of a user read fewer matrices than are worth keeping
+  };
+  llvm::DenseMap<Operation *, Sweeps> sweeps;
+  const SmallVector<Operation *> operations = neededOperations(rule);
+  for (Operation *operation : llvm::reverse(operations)) {
+    Sweeps own;
+    for (Operation *user : operation->getUsers()) {
+      if (!sweeps.contains(user)) // it stores or isn't needed
+        continue;
+      const unsigned stage = stages.lookup(user);
+      Sweeps readers = sweeps.lookup(user);
+      if (isa<ReduceOp>(user))
+        readers = {stage - 1, stage - 1};
+      else if (isOfWholeMatrices(user) || isKept(user->getResult(0)))
+        readers = {stage, stage};
+      own = {std::min(own.first, readers.first), std::max(own.last, readers.last),
+             own.readFew || readers.readFew};
+    }
+    if (own.first == stages.lookup(operation) && own.first < own.last && !own.readFew)
+      if (Value value = operation->getResult(0); value.getType() == rule.getCompute() &&
+                                                 isMatrixExtent(extents.of(value)) &&
+                                                 !isRuleInput(value) && !isKept(value)) {
+        own.readFew = readsFew(value);
+        if (!own.readFew)
+          kept.insert(value);
+      }
+    sweeps[operation] = own;
+  }
 }
 
 // A result then waits in memory for fewer stages.

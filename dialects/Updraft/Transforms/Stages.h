@@ -55,7 +55,7 @@ public:
   llvm::SmallVector<ReduceOp> reductionsOf(Extent extent, unsigned stage) const;
   /// Returns the needed products and functions of matrices of a stage, in the rule's order.
   llvm::SmallVector<mlir::Operation *> wholeMatricesOf(unsigned stage) const;
-  /// Whether a sweep keeps the value in memory because a product or a function reads it.
+  /// Whether a sweep keeps the value in memory for products, functions and later sweeps.
   bool isKept(mlir::Value value) const { return kept.contains(value); }
   bool hasKept() const { return !kept.empty(); }
   /// Returns the values that a sweep of `stage` over `extent` keeps.
@@ -71,6 +71,8 @@ public:
   ReduceOp groupReductionAfterSkip(NextOp next) const;
 
 private:
+  /// Keeps values that sweeps of several stages would compute from several matrices.
+  void keepComputedAgain(RuleOp rule);
   /// Moves products and functions to the first stage that reads them.
   void delayWholeMatrices(RuleOp rule);
 

@@ -46,6 +46,7 @@ private:
   void computeMatrixSlice(SweepDraft &sweep) const;
   std::vector<SweepDraft> separate(SweepDraft whole) const;
   SweepDraft draftSmallerSweep(Extent over, unsigned stage, ArrayRef<SweepDraft> matrices) const;
+  std::vector<SweepDraft> separateBatches(SweepDraft whole, ArrayRef<SweepDraft> matrices) const;
   void addSmallerSweep(SweepDraft sweep);
   void add(SweepDraft sweep);
   void computeSlice(SweepDraft &sweep, const llvm::DenseSet<Value> &available) const;
@@ -77,7 +78,10 @@ std::vector<SweepDraft> Drafter::run() {
     for (Extent over : matrixExtents)
       llvm::append_range(matrices, separate(draftMatrixSweep(over, stage)));
   for (unsigned stage = 0; stage <= stages.writing(); ++stage) {
-    for (Extent over : {Extent::batch, Extent::row, Extent::column})
+    for (SweepDraft &sweep :
+         separateBatches(draftSmallerSweep(Extent::batch, stage, matrices), matrices))
+      addSmallerSweep(std::move(sweep));
+    for (Extent over : {Extent::row, Extent::column})
       addSmallerSweep(draftSmallerSweep(over, stage, matrices));
     for (SweepDraft &sweep : matrices)
       if (sweep.stage == stage)
@@ -180,6 +184,37 @@ SweepDraft Drafter::draftSmallerSweep(Extent over, unsigned stage,
   }
   computeSlice(sweep, available);
   return sweep;
+}
+
+// Numbers of different matrices come from different sweeps, unless one sweep reads both. So one
+// matrix doesn't wait for the other.
+std::vector<SweepDraft> Drafter::separateBatches(SweepDraft whole,
+                                                 ArrayRef<SweepDraft> matrices) const {
+  if (!whole.reductions.empty() || whole.made.size() < 2)
+    return {std::move(whole)};
+  llvm::IntEqClasses classes(whole.made.size());
+  llvm::DenseMap<Value, unsigned> readers; // of values in memory
+  for (auto [index, made] : llvm::enumerate(whole.made)) {
+    SweepDraft part{whole.over, whole.stage, {}, {made}};
+    computeSlice(part, available);
+    for (Value input : part.slice.inputs)
+      if (!extents.isScalar(input))
+        if (const auto [reader, isNew] = readers.try_emplace(input, index); !isNew)
+          classes.join(reader->second, index);
+  }
+  for (const SweepDraft &sweep : matrices) {
+    std::optional<unsigned> first;
+    for (auto [index, made] : llvm::enumerate(whole.made))
+      if (llvm::is_contained(sweep.slice.inputs, made))
+        classes.join(std::exchange(first, index).value_or(index), index);
+  }
+  classes.compress();
+  std::vector<SweepDraft> separated(classes.getNumClasses(), {whole.over, whole.stage});
+  for (auto [index, made] : llvm::enumerate(whole.made))
+    separated[classes[index]].made.push_back(made);
+  for (SweepDraft &each : separated)
+    computeSlice(each, available);
+  return separated;
 }
 
 void Drafter::computeSlice(SweepDraft &sweep, const llvm::DenseSet<Value> &known) const {
