@@ -112,6 +112,23 @@ llvm::Error writeDependencies(const Options &options, const std::string &output,
   });
 }
 
+/// Refuses options that a print of the parsed text would ignore.
+llvm::Error checkForAst(const Options &options) {
+  const std::pair<const char *, bool> given[] = {
+      {"--rule", !options.rule.rule.empty()},
+      {"--set", !options.rule.settings.empty()},
+      {"--storage", !options.rule.storage.empty()},
+      {"--probe", !options.rule.probes.empty()},
+      {"--dump-ir-to", !options.inspection.dumpFolder.empty()},
+  };
+  for (const auto &[option, isGiven] : given)
+    if (isGiven)
+      return makeError(UPD_INVALID_ARGUMENT,
+                       std::string("`--emit=ast` stops at the parsed text, where `") + option +
+                           "` has no effect; leave it out");
+  return llvm::Error::success();
+}
+
 llvm::Error compile(const Options &options) {
   auto request = makeRequest(options);
   if (!request)
@@ -124,6 +141,9 @@ llvm::Error compile(const Options &options) {
   const bool isOnlyExplained = options.explain && options.emit.empty();
   const char *last = request->gpu && !request->gpu->isEmulated ? "ptx" : "obj";
   std::optional<Stage> stage = parseStage(options.emit.empty() ? last : options.emit);
+  if (stage == Stage::Ast && !options.explain)
+    if (llvm::Error error = checkForAst(options))
+      return error;
   if (!options.name.empty() && (isOnlyExplained || (stage != Stage::Obj && stage != Stage::Header)))
     return makeError(UPD_INVALID_ARGUMENT, "`--name` is for objects and headers of a CPU; leave it "
                                            "out, or add `--emit=obj` or `--emit=header`");
