@@ -24,6 +24,7 @@ namespace updraft::torch_adapter {
   F(upd_rule_release)                                                                              \
   F(upd_rule_name)                                                                                 \
   F(upd_rule_depends_on)                                                                           \
+  F(upd_rule_uses_rows)                                                                            \
   F(upd_rule_state_count)                                                                          \
   F(upd_rule_state_name)                                                                           \
   F(upd_rule_state_dtype)                                                                          \

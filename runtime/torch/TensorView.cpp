@@ -25,6 +25,9 @@ upd_tensor updraft::torch_adapter::viewOf(const at::Tensor &tensor, const char *
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided && !tensor.is_quantized() &&
                                   tensor.is_non_overlapping_and_dense(),
                               what, " must be a dense tensor, not ", tensor.toString());
+  TORCH_CHECK_NOT_IMPLEMENTED(!tensor.is_neg(), what,
+                              " is a negated view of another tensor; give a tensor of its own, "
+                              "such as `resolve_neg()` returns");
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.device() == on.device, what, " is on ", tensor.device(),
                               "; the step is compiled for ",
                               on.isCpu() ? "the CPU" : on.device.str());

@@ -272,6 +272,9 @@ TEST(StepTests, RefusedParameters) {
             "it, or compile the rule with this storage type");
   EXPECT_EQ(make(at::ones({3}).to_sparse()),
             "parameter 0 must be a dense tensor, not SparseCPUFloatType");
+  EXPECT_EQ(make(at::imag(at::ones({3}, at::kComplexFloat).conj())),
+            "parameter 0 is a negated view of another tensor; give a tensor of its own, such as "
+            "`resolve_neg()` returns");
   EXPECT_EQ(make(at::ones({3}, at::kMeta)),
             "parameter 0 is on meta; only the CPU and CUDA devices are supported");
 }

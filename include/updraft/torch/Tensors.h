@@ -92,6 +92,9 @@ inline upd_tensor viewOf(const at::Tensor &tensor, const std::string &what) {
   TORCH_CHECK_VALUE(tensor.defined(), what, " is undefined");
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided && !tensor.is_quantized(), what,
                               " must be a dense tensor, not ", tensor.toString());
+  TORCH_CHECK_NOT_IMPLEMENTED(!tensor.is_neg(), what,
+                              " is a negated view of another tensor; give a tensor of its own, "
+                              "such as `resolve_neg()` returns");
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.is_cpu() || tensor.is_cuda(), what, " is on ", tensor.device(),
                               "; only the CPU and CUDA devices are supported");
   upd_tensor view{};

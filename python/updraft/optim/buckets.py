@@ -262,8 +262,7 @@ class Bucket:
 
     def _reads_counts(self, correspondence: Correspondence) -> bool:
         """Whether the rule, one of torch's classes, draws random numbers or has probes."""
-        stored = correspondence.storage_for(STORAGE[self.dtype]).values()
-        return "bf16_stochastic" in map(str, stored) or bool(self.rule.probes)
+        return correspondence.draws_numbers(STORAGE[self.dtype]) or bool(self.rule.probes)
 
     def _has_unknown_states(self, states: States) -> bool:
         """Whether a parameter has a state that the rule, as it was compiled, does not have."""

@@ -157,6 +157,10 @@ class Correspondence:
             del chosen["param"]
         return {"param": dtype, "grad": dtype} | chosen
 
+    def draws_numbers(self, dtype: str) -> bool:
+        """Whether steps of parameters of a dtype round by random numbers."""
+        return "bf16_stochastic" in map(str, self.storage_for(dtype).values())
+
     def read_settings(self, group: Group) -> dict[str, Any]:
         """Returns the current compile-time settings of the rule."""
         settings = {name: reader(place)(group, None) for name, place in self.settings.items()}

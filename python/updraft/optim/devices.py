@@ -46,6 +46,7 @@ class DeviceReadings:
             and value.device == self.device
             and value.numel() == 1
             and value.is_floating_point()
+            and not value.is_neg()
         )
 
     def take(self, values: Sequence[Any], known: Sequence[float]) -> list[float]:

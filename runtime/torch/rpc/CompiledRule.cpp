@@ -35,7 +35,10 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
   const char *const stored = runtime::nameOf(dtype).data();
   std::vector<upd_storage> storage{{"param", stored}, {"grad", stored}};
   for (const auto &[name, type] : choices.storage)
-    storage.push_back({name.c_str(), type.c_str()});
+    if (name != "param")
+      storage.push_back({name.c_str(), type.c_str()});
+    else if (dtype == UPD_BF16 || !type.starts_with("bf16_"))
+      storage.front().storage = type.c_str();
 
   requireSent(choices, source);
   for (const auto &[name, text] : choices.files)
@@ -86,4 +89,20 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
 
 bool updraft::torch_adapter::dependsOnGroup(const upd_rule *rule) {
   return Library::get().upd_rule_depends_on(rule) == UPD_EXTENT_GROUP;
+}
+
+void updraft::torch_adapter::requirePairs(const upd_rule *rule) {
+  const Library &library = Library::get();
+  TORCH_CHECK_NOT_IMPLEMENTED(!library.upd_rule_uses_rows(rule), "the rule `",
+                              library.upd_rule_name(rule),
+                              "` depends on rows, columns or batches, which complex parameters "
+                              "don't have: they are stepped as pairs of numbers");
+  for (size_t i = 0, count = library.upd_rule_state_count(rule); i < count; ++i) {
+    const upd_dtype dtype = library.upd_rule_state_dtype(rule, i);
+    const bool hasComplexType = dtype == UPD_F32 || dtype == UPD_F64 || dtype == UPD_F16;
+    TORCH_CHECK_VALUE(
+        hasComplexType || library.upd_rule_state_extent(rule, i) != UPD_EXTENT_ELEMENT,
+        "expected f32, f64 or f16 for the state `", library.upd_rule_state_name(rule, i),
+        "` of complex parameters, got ", runtime::nameOf(dtype));
+  }
 }

@@ -38,13 +38,17 @@ class CompileError : public c10::ValueError {
   using ValueError::ValueError;
 };
 
-/// Compiles a rule for parameters and gradients stored as `dtype`, or finds it in the cache. Throws
-/// CompileError, and other errors of the library.
+/// Compiles a rule for parameters and gradients stored as `dtype`, or finds it in the cache. A chosen
+/// storage of bf16 parameters, such as bf16_stochastic, applies only to these. Throws CompileError,
+/// and other errors of the library.
 RulePointer compileRule(const RuleChoices &choices, const std::string &source,
                         const Settings &settings, upd_dtype dtype);
 
 /// Whether a step of a parameter depends on other parameters of its group.
 bool dependsOnGroup(const upd_rule *rule);
+
+/// Refuses a rule that can't step complex parameters, which are stored as pairs of numbers.
+void requirePairs(const upd_rule *rule);
 
 } // namespace updraft::torch_adapter
 

@@ -146,6 +146,8 @@ void LocalOptimizer::addBucket(const OptimizerRequest &request, size_t number, u
     names.push_back(std::to_string(number));
   specialize(choices->second, [&](const Settings &settings) {
     bucket.rule = compileRule(request.rule, group.source, settings, dtype);
+    if (std::ranges::any_of(tensors, &at::Tensor::is_complex))
+      requirePairs(bucket.rule.get());
     bucket.stepper =
         c10::make_intrusive<GroupStepper>(bucket.rule.get(), tensors, values, group.sparseRefusal,
                                           group.denseRefusal, group.sparseAsDense, names);

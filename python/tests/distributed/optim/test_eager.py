@@ -220,6 +220,15 @@ class FunctionalBackwards(FunctionalOptimizer):
         super().step([None if each is None else -each for each in gradients])
 
 
+class FunctionalHalf(FunctionalOptimizer):
+    """Takes half of the learning rate."""
+
+    optimizer_class = updraft.optim.SGD
+
+    def __init__(self, params, lr):
+        super().__init__(params, lr=lr / 2)
+
+
 class UnchangedSGD(updraft.optim.SGD):
     """Steps as its base does."""
 
@@ -420,3 +429,13 @@ def test_hogwild_is_for_compiled_steps():
         '"hogwild" needs compiled steps; steps of Halving count versions of parameters, as in '
         '"checked"'
     ), texts
+
+
+@on_client
+def test_an_init_of_a_subclass_runs():
+    rrefs = parameters("worker1", (3,))
+    params = copies(rrefs)
+    with pytest.warns(UserWarning, match=r"^FunctionalHalf has an `__init__` of its own: steps of"):
+        optimizer = DistributedOptimizer(FunctionalHalf, rrefs, lr=0.5)
+    local = updraft.optim.SGD(params, lr=0.25)
+    steps_as_here(optimizer, local, rrefs, params)

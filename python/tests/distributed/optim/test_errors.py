@@ -425,3 +425,53 @@ def test_complex_parameters_are_refused_as_here():
             kind,
             params,
         )
+
+
+@on_client
+def test_rules_that_pairs_of_numbers_cannot_have_are_refused():
+    params = parameters("worker1", (2, 2), dtype=torch.complex64)
+    refuses(
+        NotImplementedError,
+        "no optimizer was made on `worker1`: the rule `soap` depends on rows, columns or batches, "
+        "which complex parameters don't have: they are stepped as pairs of numbers",
+        DistributedOptimizer,
+        updraft.optim.SOAP,
+        params,
+    )
+    refuses(
+        ValueError,
+        "no optimizer was made on `worker1`: expected f32, f64 or f16 for the state `exp_avg` of "
+        "complex parameters, got bf16",
+        DistributedOptimizer,
+        updraft.optim.AdamW,
+        params,
+        storage={"exp_avg": "bf16"},
+    )
+
+
+def opposite_view():
+    return torch.nn.Parameter(torch.randn(3, dtype=torch.complex64).conj().imag)
+
+
+@on_client
+def test_negated_views_are_refused():
+    refuses(
+        NotImplementedError,
+        "no optimizer was made on `worker1`: parameter 0 is a negated view of another tensor; give "
+        "a tensor of its own, such as `resolve_neg()` returns",
+        DistributedOptimizer,
+        torch.optim.SGD,
+        [rpc.remote("worker1", opposite_view)],
+    )
+
+
+@on_client
+def test_steps_raise_where_python_divides_by_zero():
+    rrefs = parameters("worker1", (3,))
+    optimizer = DistributedOptimizer(torch.optim.Adam, rrefs)
+    optimizer.param_groups[0]["betas"] = (1.0, 0.9)
+    with dist_autograd.context() as context:
+        backward(context, rrefs)
+        refuses(ZeroDivisionError, "float division by zero", optimizer.step, context)
+        optimizer.param_groups[0]["betas"] = (0.9, 0.9)
+        optimizer.step(context)

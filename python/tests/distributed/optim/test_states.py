@@ -12,12 +12,14 @@ import torch.distributed.rpc as rpc
 from clients import on_client
 from remote_models import (
     backward,
+    copies,
     fill,
     give_up_locks,
     gradients,
     hold_locks,
     loss,
     parameters,
+    step_both,
 )
 
 import updraft
@@ -518,3 +520,25 @@ def test_states_that_are_no_tensors():
     assert loaded == saved["state"][0] == {"steps": 1, "early": True, "nothing": None}
     step(optimizer, rrefs)
     assert optimizer.state_dict()["state"][0]["steps"] == 2
+
+
+@on_client
+def test_random_numbers_continue_after_a_load():
+    """Parameters of f32 beside those of bf16 take no choice for bf16."""
+    for kind, chosen in ((optim.SGD, "param"), (optim.SGD, "state"), (optim.AdamW, "param")):
+        options = {"lr": 0.1, "storage": {chosen: "bf16_stochastic"}}
+        options |= {"momentum": 0.9} if kind is optim.SGD else {}
+        rrefs = [*parameters("worker1", (40, 3), dtype=torch.bfloat16), *parameters("worker1", (3,))]
+        params = copies(rrefs)
+        local = kind(params, **options)
+        optimizer = DistributedOptimizer(kind, rrefs, **options)
+        for _ in range(2):
+            step_both(optimizer, local, rrefs, params)
+        saved = optimizer.state_dict()
+        optimizer = DistributedOptimizer(kind, rrefs, **options)
+        optimizer.load_state_dict(saved)
+        assert_same_state(optimizer.state_dict(), saved)
+        for _ in range(2):
+            step_both(optimizer, local, rrefs, params)
+        assert_same([rref.to_here() for rref in rrefs], params)
+        assert_same_state(optimizer.state_dict(), local.state_dict())

@@ -145,11 +145,16 @@ class CompiledExecution:
         # Includes states of unset flags, and scales and corrections.
         stored = (name for rule in self._rules for name in rule.stored_states)
         known = dict.fromkeys([*correspondence.states, *stored])
-        return tuple(correspondence.state_names(name for name in known if name != "step"))
+        names = correspondence.state_names(name for name in known if name != "step")
+        if "step" not in names and correspondence.draws_numbers("bf16"):
+            # Random numbers depend on it.
+            names.insert(0, "step")
+        return tuple(names)
 
     @property
     def counts_steps(self) -> bool:
-        return self.state_names is None or "step" in self.state_names
+        states = self._optimizer.correspondence.states
+        return states is None or "step" in states
 
     def create(
         self,
@@ -197,7 +202,7 @@ class CompiledExecution:
 
     def used_states(self, group: int) -> frozenset[str] | None:
         stored = self._rules[group].stored_states
-        return frozenset(self._optimizer.correspondence.state_names(stored))
+        return frozenset(["step", *self._optimizer.correspondence.state_names(stored)])
 
     def same_arguments(
         self, remotes: Sequence[RemoteOptimizer], groups: Sequence[Group]
@@ -210,6 +215,8 @@ class CompiledExecution:
     def step_arguments(
         self, remotes: Sequence[RemoteOptimizer], groups: Sequence[Group]
     ) -> list[Any]:
+        if any(map(self._optimizer.correspondence.divides_by_zero, groups)):
+            raise ZeroDivisionError("float division by zero")
         buckets = {bucket for remote in remotes for bucket in remote.buckets}
         values = {
             (group, storage): [*self._hypers.read(groups[group], storage).values()]

@@ -40,6 +40,8 @@ def compiled_kind(given: Any) -> Any:
     if _is_ours(chosen):
         if chosen.step is not FunctionalOptimizer.step:
             raise TypeError(f"{chosen.__name__} has a `step` of its own")
+        if chosen.__init__ is not FunctionalOptimizer.__init__:
+            raise TypeError(f"{chosen.__name__} has an `__init__` of its own")
         chosen = chosen.optimizer_class
     return maker(chosen)
 
