@@ -41,10 +41,8 @@ struct SafetensorsEntry {
 /// An open file with a valid header. Several threads may read.
 class SafetensorsFile {
 public:
-  SafetensorsFile() = default;
-  SafetensorsFile(SafetensorsFile &&other) noexcept;
-  SafetensorsFile &operator=(SafetensorsFile &&other) noexcept;
-  ~SafetensorsFile();
+  /// Reads exactly `bytes` bytes from `offset` on.
+  using Reader = std::function<Status(uint64_t offset, void *data, size_t bytes)>;
 
   /// UPD_NOT_FOUND: the file doesn't exist. UPD_IO_ERROR: it can't be read. UPD_INVALID_ARGUMENT:
   /// it is damaged or has another format. On success, all offsets are inside the file, and fit
@@ -52,8 +50,10 @@ public:
   static Status open(const std::string &path, SafetensorsFile &result);
   /// Opens the content of a file. The bytes must outlive the result. Messages call it `name`.
   static Status openBytes(std::string_view bytes, std::string name, SafetensorsFile &result);
+  /// Opens a file of `bytes` bytes that `reader` reads.
+  static Status openWith(Reader reader, uint64_t bytes, std::string name, SafetensorsFile &result);
 
-  /// The path, or the name of the bytes.
+  /// The path, or the name.
   const std::string &path() const { return name; }
   /// Ordered by offset.
   const std::vector<SafetensorsEntry> &tensors() const { return entries; }
@@ -66,10 +66,8 @@ public:
 
 private:
   Status readHeader(uint64_t fileBytes);
-  Status readAt(uint64_t offset, void *data, size_t bytes) const;
 
-  int descriptor = -1;
-  std::string_view content; // if there is no descriptor
+  Reader reader;
   std::string name;
   uint64_t dataStart = 0;
   std::vector<SafetensorsEntry> entries;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sys/stat.h>
@@ -326,35 +327,72 @@ Status cannotRead(const std::string &path, const char *reason) {
   return ioError(fmt::format("cannot read `{}`: {}", path, reason));
 }
 
+/// Owns a descriptor.
+class OpenFile {
+public:
+  explicit OpenFile(int descriptor) : descriptor(descriptor) {}
+  OpenFile(const OpenFile &) = delete;
+  OpenFile &operator=(const OpenFile &) = delete;
+  ~OpenFile() { close(descriptor); }
+
+  Status read(const std::string &path, uint64_t offset, void *data, size_t bytes) const {
+    auto *target = static_cast<char *>(data);
+    while (bytes != 0) {
+      const ssize_t count = pread(descriptor, target, bytes, static_cast<off_t>(offset));
+      if (count < 0 && errno == EINTR)
+        continue;
+      if (count < 0)
+        return cannotRead(path, std::strerror(errno));
+      if (count == 0)
+        return cannotRead(path, "it ends too early");
+      target += count;
+      offset += static_cast<uint64_t>(count);
+      bytes -= static_cast<size_t>(count);
+    }
+    return {};
+  }
+
+private:
+  const int descriptor;
+};
+
 } // namespace
 
 Status SafetensorsFile::open(const std::string &path, SafetensorsFile &result) {
-  SafetensorsFile file;
-  file.name = path;
   // Without O_NONBLOCK, opening a pipe waits for a writer.
-  file.descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file.descriptor < 0) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
     if (errno == ENOENT)
       return notFound(fmt::format("there is no file `{}`", path));
     return cannotRead(path, std::strerror(errno));
   }
+  const auto owner = std::make_shared<const OpenFile>(descriptor);
   struct stat facts;
-  if (fstat(file.descriptor, &facts) != 0)
+  if (fstat(descriptor, &facts) != 0)
     return cannotRead(path, std::strerror(errno));
   if (!S_ISREG(facts.st_mode))
     return cannotRead(path, "it is not a regular file");
-  if (Status status = file.readHeader(static_cast<uint64_t>(facts.st_size)); !status.ok())
-    return status;
-  result = std::move(file);
-  return {};
+  return openWith([owner, path](uint64_t offset, void *data,
+                                size_t bytes) { return owner->read(path, offset, data, bytes); },
+                  static_cast<uint64_t>(facts.st_size), path, result);
 }
 
 Status SafetensorsFile::openBytes(std::string_view bytes, std::string name,
                                   SafetensorsFile &result) {
+  return openWith(
+      [bytes](uint64_t offset, void *data, size_t count) {
+        std::memcpy(data, bytes.data() + offset, count);
+        return Status();
+      },
+      bytes.size(), std::move(name), result);
+}
+
+Status SafetensorsFile::openWith(Reader reader, uint64_t bytes, std::string name,
+                                 SafetensorsFile &result) {
   SafetensorsFile file;
+  file.reader = std::move(reader);
   file.name = std::move(name);
-  file.content = bytes;
-  if (Status status = file.readHeader(bytes.size()); !status.ok())
+  if (Status status = file.readHeader(bytes); !status.ok())
     return status;
   result = std::move(file);
   return {};
@@ -364,7 +402,7 @@ Status SafetensorsFile::readHeader(uint64_t fileBytes) {
   if (fileBytes < lengthBytes)
     return damaged(name, "it is shorter than 8 bytes");
   unsigned char length[lengthBytes];
-  if (Status status = readAt(0, length, sizeof(length)); !status.ok())
+  if (Status status = reader(0, length, sizeof(length)); !status.ok())
     return status;
   uint64_t headerBytes = 0;
   for (size_t i = lengthBytes; i-- > 0;)
@@ -375,7 +413,7 @@ Status SafetensorsFile::readHeader(uint64_t fileBytes) {
   if (headerBytes > fileBytes - lengthBytes)
     return damaged(name, "its header is longer than the file");
   std::string header(headerBytes, '\0');
-  if (Status status = readAt(lengthBytes, header.data(), headerBytes); !status.ok())
+  if (Status status = reader(lengthBytes, header.data(), headerBytes); !status.ok())
     return status;
   if (header.empty() || header.front() != '{')
     return damaged(name, "its header does not start with a brace");
@@ -414,44 +452,5 @@ Status SafetensorsFile::read(const SafetensorsEntry &entry, uint64_t offset, voi
                              size_t bytes) const {
   if (offset > entry.end - entry.begin || bytes > entry.end - entry.begin - offset)
     return {UPD_INTERNAL_ERROR, fmt::format("reading beyond the end of tensor `{}`", entry.name)};
-  return readAt(dataStart + entry.begin + offset, data, bytes);
-}
-
-Status SafetensorsFile::readAt(uint64_t offset, void *data, size_t bytes) const {
-  if (descriptor < 0) {
-    std::memcpy(data, content.data() + offset, bytes);
-    return {};
-  }
-  auto *target = static_cast<char *>(data);
-  while (bytes != 0) {
-    const ssize_t count = pread(descriptor, target, bytes, static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0)
-      return cannotRead(name, std::strerror(errno));
-    if (count == 0)
-      return cannotRead(name, "it ends too early");
-    target += count;
-    offset += static_cast<uint64_t>(count);
-    bytes -= static_cast<size_t>(count);
-  }
-  return {};
-}
-
-SafetensorsFile::SafetensorsFile(SafetensorsFile &&other) noexcept { *this = std::move(other); }
-
-SafetensorsFile &SafetensorsFile::operator=(SafetensorsFile &&other) noexcept {
-  std::swap(descriptor, other.descriptor);
-  std::swap(content, other.content);
-  name.swap(other.name);
-  std::swap(dataStart, other.dataStart);
-  entries.swap(other.entries);
-  indices.swap(other.indices);
-  texts.swap(other.texts);
-  return *this;
-}
-
-SafetensorsFile::~SafetensorsFile() {
-  if (descriptor >= 0)
-    close(descriptor);
+  return reader(dataStart + entry.begin + offset, data, bytes);
 }

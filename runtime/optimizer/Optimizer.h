@@ -105,9 +105,9 @@ public:
 
   Status save(const std::string &path);
   Status load(const std::string &path);
-  /// The same for the content of a file. Messages call it `name`.
+  Status load(SafetensorsFile file);
+  /// Sets `bytes` to the content of the file that `save` writes.
   Status saveBytes(std::string &bytes);
-  Status loadBytes(std::string_view bytes, const std::string &name);
 
 protected:
   struct Param {
@@ -321,7 +321,6 @@ private:
   // Saving and loading.
   Status checkStorage(const SafetensorsFile &file) const;
   Status collect(SafetensorsWriter &writer);
-  Status load(SafetensorsFile file);
   Status collect(Loaded &loaded);
   Status writeLoaded(const Loaded &loaded, bool areNew);
   Status commit(Loaded &loaded);

@@ -408,13 +408,6 @@ Status Optimizer::load(const std::string &path) {
   return load(std::move(file));
 }
 
-Status Optimizer::loadBytes(std::string_view bytes, const std::string &name) {
-  SafetensorsFile file;
-  if (Status status = SafetensorsFile::openBytes(bytes, name, file); !status.ok())
-    return status;
-  return load(std::move(file));
-}
-
 Status Optimizer::load(SafetensorsFile file) {
   Loaded loaded(kernels);
   loaded.file = std::move(file);

@@ -295,11 +295,11 @@ uint64_t ServedOptimizer::setStates(const std::string &bytes, Recorder &recorder
   requireOpen();
   const ChangeGate::Change change(recorder.gate);
   const std::string before = saveStates();
-  loadStates(bytes, "states");
+  loadStates(bytes);
   try {
     return recorder.loadStates(created.optimizer(), bytes);
   } catch (...) {
-    loadStates(before, "states");
+    loadStates(before);
     throw;
   }
 }
@@ -321,7 +321,15 @@ std::string ServedOptimizer::saveStates() const {
   return bytes;
 }
 
-void ServedOptimizer::loadStates(const std::string &bytes, const std::string &name) {
-  if (const runtime::Status status = optimizer->optimizer->loadBytes(bytes, name); !status.ok())
+void ServedOptimizer::loadStates(const std::string &bytes) {
+  runtime::SafetensorsFile file;
+  if (const runtime::Status status = runtime::SafetensorsFile::openBytes(bytes, "states", file);
+      !status.ok())
+    throw Refusal(Reason::InvalidArgument, status.message());
+  loadStates(std::move(file));
+}
+
+void ServedOptimizer::loadStates(runtime::SafetensorsFile file) {
+  if (const runtime::Status status = optimizer->optimizer->load(std::move(file)); !status.ok())
     throw Refusal(Reason::InvalidArgument, status.message());
 }

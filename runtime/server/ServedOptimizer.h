@@ -3,6 +3,7 @@
 #ifndef UPDRAFT_RUNTIME_SERVER_SERVEDOPTIMIZER_H
 #define UPDRAFT_RUNTIME_SERVER_SERVEDOPTIMIZER_H
 
+#include "runtime/base/Safetensors.h"
 #include "runtime/dist/LockedStep.h"
 #include "runtime/server/GradientContext.h"
 #include "runtime/server/Parameters.h"
@@ -98,7 +99,8 @@ public:
   bool closed() const { return isClosed; }
   // The content of a file of states. Called when nothing changes; steps may be prepared meanwhile.
   std::string saveStates() const;
-  void loadStates(const std::string &bytes, const std::string &name);
+  void loadStates(const std::string &bytes);
+  void loadStates(runtime::SafetensorsFile file);
 
 private:
   friend class ServedStep;

@@ -189,7 +189,7 @@ private:
   void listTransactions();
 
   void restore();
-  void restoreParameters(const std::string &bytes, const std::string &name);
+  void restoreParameters(const runtime::SafetensorsFile &file);
   void replay(uint64_t number, std::string_view content);
   void replayPrepare(const store::v1::Prepare &prepare, std::string_view content);
   void replayDecide(const store::v1::Decide &decide);

@@ -128,14 +128,28 @@ void Server::writeSnapshot() {
 // Reading
 //===----------------------------------------------------------------------------------------===//
 
-void Server::restoreParameters(const std::string &bytes, const std::string &name) {
-  SafetensorsFile file;
-  if (const Status status = SafetensorsFile::openBytes(bytes, name, file); !status.ok())
+/// Opens a file of tensors in a store. What `read` of the result returns is not kept in memory.
+static SafetensorsFile openTensors(const store::Store &store, const store::SnapshotFile &file) {
+  const std::shared_ptr<const store::File> opened = store.open(file);
+  SafetensorsFile result;
+  const Status status = SafetensorsFile::openWith(
+      [opened, file](uint64_t offset, void *data, size_t bytes) {
+        return opened->read(offset, data, bytes) == bytes
+                   ? Status()
+                   : runtime::ioError(
+                         fmt::format("cannot read `{}`: it ends too early", file.name));
+      },
+      opened->size(), file.name, result);
+  if (!status.ok())
     damaged(status.message());
+  return result;
+}
+
+void Server::restoreParameters(const SafetensorsFile &file) {
   for (const SafetensorsEntry &entry : file.tensors()) {
     const auto dtype = runtime::dtypeOf(entry.type);
     if (!entry.name.starts_with(paramPrefix) || !dtype || *dtype == UPD_I8)
-      damaged(fmt::format("`{}` has an unknown tensor `{}`", name, entry.name));
+      damaged(fmt::format("`{}` has an unknown tensor `{}`", file.path(), entry.name));
     const std::string own = entry.name.substr(paramPrefix.size());
     uint64_t version = 0;
     if (const auto text = file.metadata().find(fmt::format("{}{}", versionKey, own));
@@ -152,7 +166,7 @@ void Server::restore() {
   try {
     const store::Snapshot &snapshot = store->snapshot();
     if (snapshot.number != 0)
-      restoreParameters(store->read(snapshot.parameters), snapshot.parameters.name);
+      restoreParameters(openTensors(*store, snapshot.parameters));
     for (const store::StoredOptimizer &stored : snapshot.optimizers) {
       worker::v1::CreateOptimizerRequest request;
       if (!request.ParseFromString(stored.request))
@@ -160,7 +174,7 @@ void Server::restore() {
                             stored.name));
       auto made = std::make_shared<ServedOptimizer>(std::move(request), stored.package,
                                                     loadRule(stored.package), params);
-      made->loadStates(store->read(stored.states), stored.states.name);
+      made->loadStates(openTensors(*store, stored.states));
       optimizers.emplace(stored.name, Entry{std::move(made), {}});
     }
     table.restore(snapshot);
@@ -223,8 +237,7 @@ void Server::replay(uint64_t number, std::string_view content) {
   }
   case store::v1::Record::kLoad: {
     const size_t bytes = record.load().bytes();
-    entry(record.load().optimizer())
-        .optimizer->loadStates(std::string(read.take(bytes), bytes), "states");
+    entry(record.load().optimizer()).optimizer->loadStates(std::string(read.take(bytes), bytes));
     break;
   }
   case store::v1::Record::kPrepare:

@@ -4,18 +4,7 @@
 
 #include "runtime/store/StoreError.h"
 
-#include <fmt/format.h>
-
 using namespace updraft::store;
-
-std::string updraft::store::readFile(Disk &disk, const std::string &name) {
-  const auto file = disk.open(name, Disk::Opening::Existing);
-  if (!file)
-    throw StoreError(StoreError::Kind::Damaged, fmt::format("the store has no file `{}`", name));
-  std::string content(file->size(), '\0');
-  content.resize(file->read(0, content.data(), content.size()));
-  return content;
-}
 
 void updraft::store::replaceFile(Disk &disk, const std::string &name,
                                  const std::vector<std::string_view> &parts) {

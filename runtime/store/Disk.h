@@ -45,8 +45,6 @@ public:
   virtual void syncNames() = 0;
 };
 
-/// Reads a whole file. Throws Damaged if it doesn't exist.
-std::string readFile(Disk &disk, const std::string &name);
 /// Writes a file under another name, and renames it once it is complete and on the disk.
 void replaceFile(Disk &disk, const std::string &name, const std::vector<std::string_view> &parts);
 

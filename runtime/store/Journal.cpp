@@ -60,12 +60,13 @@ void Journal::read(uint64_t after, const Visitor &visit) {
             fmt::format("the records from {} to {} are missing", after + 1,
                         segments.front().first - 1));
   appended = segments.front().first - 1;
+  std::string content; // its memory is used again
   for (Segment &segment : segments) {
     if (segment.first != appended + 1)
       damaged(
           segment.first, 0,
           fmt::format("the records from {} to {} are missing", appended + 1, segment.first - 1));
-    readSegment(segment, &segment == &segments.back(), after, visit);
+    readSegment(segment, &segment == &segments.back(), after, visit, content);
   }
   if (appended < after)
     damaged(segments.back().first, segments.back().bytes,
@@ -86,12 +87,12 @@ static bool wasSynced(const File &file, uint64_t store, uint64_t offset, uint64_
   }
 }
 
-void Journal::readSegment(Segment &segment, bool isLast, uint64_t after, const Visitor &visit) {
+void Journal::readSegment(Segment &segment, bool isLast, uint64_t after, const Visitor &visit,
+                          std::string &content) {
   const std::string name = nameOfSegment(segment.first);
   const auto opened = disk.open(name, Disk::Opening::Existing);
   const uint64_t size = opened->size();
   uint64_t offset = 0;
-  std::string content;
   while (offset < size) {
     RecordHeader header;
     header.magic = 0; // unless it is read

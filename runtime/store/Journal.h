@@ -57,7 +57,8 @@ private:
   };
 
   void read(uint64_t after, const Visitor &visit);
-  void readSegment(Segment &segment, bool isLast, uint64_t after, const Visitor &visit);
+  void readSegment(Segment &segment, bool isLast, uint64_t after, const Visitor &visit,
+                   std::string &content);
   void openSegment();
   void requireWhole() const;
 

@@ -40,14 +40,17 @@ Store::Store(std::unique_ptr<Disk> given, uint64_t newStore)
     : disk(std::move(given)), catalog(checked(*disk), newStore), current(catalog.snapshot()),
       lastNumber(current.number) {}
 
-std::string Store::read(const SnapshotFile &file) const {
-  std::string content = readFile(*disk, file.name);
-  if (checksum({content}, 0) != file.checksum)
+std::unique_ptr<const File> Store::open(const SnapshotFile &file) const {
+  std::unique_ptr<const File> opened = disk->open(file.name, Disk::Opening::Existing);
+  if (!opened)
+    throw StoreError(StoreError::Kind::Damaged,
+                     fmt::format("the store has no file `{}`", file.name));
+  if (checksum(*opened) != file.checksum)
     throw StoreError(StoreError::Kind::Damaged,
                      fmt::format("`{}` is damaged: its content is not what was written; restore it "
                                  "from a copy",
                                  file.name));
-  return content;
+  return opened;
 }
 
 void Store::replay(const Journal::Visitor &visit) {

@@ -32,8 +32,8 @@ public:
 
   /// The current snapshot at the start.
   const Snapshot &snapshot() const { return current; }
-  /// Reads a file of it. Throws Damaged.
-  std::string read(const SnapshotFile &file) const;
+  /// Opens a file of it, whose content is what was written. Throws Damaged.
+  std::unique_ptr<const File> open(const SnapshotFile &file) const;
   /// Calls `visit` with the journal's records after the snapshot, in order.
   void replay(const Journal::Visitor &visit);
 

@@ -2,6 +2,7 @@
 // A server either restores a store, and then can write a snapshot and restore that, too; or it
 // refuses the store with a reason. The first byte of the input chooses the file that it replaces.
 
+#include "../Store/ReadFile.h"
 #include "FuzzTarget.h"
 
 #include "runtime/server/Refusal.h"
@@ -124,9 +125,9 @@ Files filesOf(Replaced kind, std::string_view input) {
     store.replay([](uint64_t, std::string_view) {});
     store::SnapshotContent content{store.snapshot(), "", {""}};
     content.parameters =
-        kind == Parameters ? std::string(input) : store.read(store.snapshot().parameters);
-    content.states[0] =
-        kind == States ? std::string(input) : store.read(store.snapshot().optimizers[0].states);
+        kind == Parameters ? std::string(input) : readFile(disk, store.snapshot().parameters.name);
+    content.states[0] = kind == States ? std::string(input)
+                                       : readFile(disk, store.snapshot().optimizers[0].states.name);
     store.save(std::move(content));
     return filesOf(disk);
   }

@@ -1,5 +1,6 @@
 //===- DurabilityTests.cpp - Servers that are started again -----------------------------------===//
 
+#include "../Store/ReadFile.h"
 #include "PackedRules.h"
 #include "Requests.h"
 #include "SimulatedDisk.h"
@@ -572,10 +573,11 @@ TEST_F(DurabilityTest, RefusesCodeThatThisMachineCannotRun) {
   {
     updraft::store::Store store(std::make_unique<SimulatedDisk>(storage), 99);
     store.replay([](uint64_t, std::string_view) {});
+    SimulatedDisk disk(storage);
     updraft::store::SnapshotContent content{
-        store.snapshot(), store.read(store.snapshot().parameters), {}};
+        store.snapshot(), updraft::store::readFile(disk, store.snapshot().parameters.name), {}};
     for (updraft::store::StoredOptimizer &optimizer : content.snapshot.optimizers) {
-      content.states.push_back(store.read(optimizer.states));
+      content.states.push_back(updraft::store::readFile(disk, optimizer.states.name));
       optimizer.package = llvm::cantFail(updraft::packRule(request));
     }
     content.snapshot.record = store.journal().startSegment();

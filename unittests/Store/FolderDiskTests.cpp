@@ -1,5 +1,6 @@
 //===- FolderDiskTests.cpp - A folder of the file system --------------------------------------===//
 
+#include "ReadFile.h"
 #include "runtime/store/FolderDisk.h"
 #include "runtime/store/StoreError.h"
 

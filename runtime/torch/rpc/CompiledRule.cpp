@@ -38,7 +38,7 @@ RulePointer updraft::torch_adapter::compileRule(const RuleChoices &choices,
     if (name != "param")
       storage.push_back({name.c_str(), type.c_str()});
     else if (dtype == UPD_BF16 || !type.starts_with("bf16_"))
-      storage.front().storage = type.c_str();
+      storage.front().type = type.c_str();
 
   requireSent(choices, source);
   for (const auto &[name, text] : choices.files)
