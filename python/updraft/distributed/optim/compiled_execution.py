@@ -93,7 +93,10 @@ def template_of(kind: Any, groups: Sequence[Group], args: Any, kwargs: Any) -> A
         UnsupportedError: parameters are to be split into matrices, or gradients to be clipped.
     """
     _require_whole(groups)
-    template = kind(stand_ins(groups), *args, **kwargs)
+    # A storage type that is for bf16 alone is refused for other parameters.
+    chosen = str((kwargs.get("storage") or {}).get("param"))
+    dtype = torch.bfloat16 if chosen.startswith("bf16_") else torch.float32
+    template = kind(stand_ins(groups, dtype), *args, **kwargs)
     if template.max_grad_norm is not None:
         raise UnsupportedError(
             f"{type(template).__name__} clips gradients by `max_grad_norm`, but no worker knows "

@@ -64,9 +64,10 @@ def _listed(params: Any) -> Sequence[Any]:
     return params if isinstance(params, list | tuple) else [params]
 
 
-def stand_ins(groups: Sequence[Group]) -> list[Group]:
+def stand_ins(groups: Sequence[Group], dtype: torch.dtype = torch.float32) -> list[Group]:
     """Returns groups of one small parameter each, so that a class checks and completes options.
 
     The parameter is a matrix, because some classes accept nothing else.
     """
-    return [group | {"params": [torch.nn.Parameter(torch.zeros(1, 1))]} for group in groups]
+    zeros = torch.zeros(1, 1, dtype=dtype)
+    return [group | {"params": [torch.nn.Parameter(zeros.clone())]} for group in groups]
