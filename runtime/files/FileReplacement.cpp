@@ -226,13 +226,14 @@ Failure updraft::files::writeFile(const std::string &path, std::string_view byte
 }
 
 bool updraft::files::wouldBeSameFile(const std::string &a, const std::string &b) {
-  namespace fs = std::filesystem;
-  std::error_code error, otherError;
-  if (fs::exists(a, error) && !fs::is_regular_file(a, error))
+  FileReplacement::Target one, other;
+  if (FileReplacement::resolve(a, one) || FileReplacement::resolve(b, other) ||
+      (one.exists && !one.isRegular))
     return false;
-  const fs::path one = fs::weakly_canonical(fs::absolute(a, error), error),
-                 other = fs::weakly_canonical(fs::absolute(b, otherError), otherError);
-  return isSameFile(a, b) || (!error && !otherError && one == other);
+  std::error_code error, otherError;
+  const fs::path first = fs::weakly_canonical(fs::absolute(one.path, error), error),
+                 second = fs::weakly_canonical(fs::absolute(other.path, otherError), otherError);
+  return isSameFile(a, b) || (!error && !otherError && first == second);
 }
 
 bool updraft::files::isSameFile(const std::string &a, const std::string &b) {

@@ -53,6 +53,7 @@ private:
   friend Failure checkWritable(const std::string &path);
   friend Failure writeFile(const std::string &path, std::string_view bytes, OtherNames otherNames,
                            Synced synced);
+  friend bool wouldBeSameFile(const std::string &a, const std::string &b);
 
   static Failure resolve(std::string path, Target &target);
   Failure open(const Target &target);

@@ -266,7 +266,7 @@ Status updraft::run::writeContents(const std::string &path, const FileContents &
     for (const auto &[state, tensor] : parameter.scales)
       writer.add(fmt::format("state/{}/{}{}", name, state, scaleSuffix),
                  safetensorsType(tensor.dtype), tensor.shape, sourceOf(tensor.bytes));
-    if (parameter.step > 0)
+    if (parameter.step > 0 || parameter.hasStep)
       addStep(writer, "state/" + name + "/step", parameter.step);
   }
   return writer.save(path);

@@ -89,18 +89,23 @@ Status checkDistinct(const char *option, const std::string &output,
 /// Checks before the work that the results can be written and overwrite no other file of the
 /// command. Only the tensors may replace the input.
 Status checkOutputs(const RunOptions &options) {
-  constexpr const char *rule = "the rule's own file", *input = "the file of `--in`",
-                       *output = "the file of `--out`", *probes = "the file of `--probe-out`";
-  if (Status status = checkDistinct("--out", options.output, {{rule, options.ruleFile}});
+  constexpr const char *rule = "the rule's own file", *key = "the file of `--require-signature`",
+                       *input = "the file of `--in`", *output = "the file of `--out`",
+                       *probes = "the file of `--probe-out`";
+  if (Status status = checkDistinct("--out", options.output,
+                                    {{rule, options.ruleFile}, {key, options.requiredKeyFile}});
       !status.ok())
     return status;
-  if (Status status = checkDistinct(
-          "--probe-out", options.probeOutput,
-          {{rule, options.ruleFile}, {input, options.input}, {output, options.output}});
+  if (Status status = checkDistinct("--probe-out", options.probeOutput,
+                                    {{rule, options.ruleFile},
+                                     {key, options.requiredKeyFile},
+                                     {input, options.input},
+                                     {output, options.output}});
       !status.ok())
     return status;
   if (Status status = checkDistinct("--timeline", options.timeline,
                                     {{rule, options.ruleFile},
+                                     {key, options.requiredKeyFile},
                                      {input, options.input},
                                      {output, options.output},
                                      {probes, options.probeOutput}});
