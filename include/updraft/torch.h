@@ -130,7 +130,7 @@ public:
       TORCH_CHECK_VALUE(static_cast<size_t>(stored.paramCounts[i]) == count, "parameter group ", i,
                         " of the archive has ", stored.paramCounts[i],
                         " parameters; that of the optimizer has ", count);
-      stored.options[i] = completed(stored.options[i], {}, rule());
+      stored.options[i] = completed(stored.options[i], optionsOf(i), rule());
       values.push_back(stored.options[i].hypers());
       options.push_back(&optionsOf(i));
     }

@@ -93,6 +93,21 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(each.rule) + (each.storage.empty() ? "" : "_" + each.storage[0].type);
     });
 
+TEST(ArchiveTests, StepsDoNotChangeTheArchive) {
+  const at::Tensor param = at::ones({2}).requires_grad_(true);
+  Optimizer optimizer(ruleOf("adamw"), Tensors{param});
+  steps(optimizer, 0, 2);
+  const std::string before = saved(optimizer);
+  std::istringstream stream(before);
+  torch::serialize::InputArchive archive;
+  archive.load_from(stream);
+  for (int i = 0; i < 2; ++i) {
+    optimizer.load(archive);
+    EXPECT_TRUE(saved(optimizer) == before) << i;
+    steps(optimizer, 2, 2);
+  }
+}
+
 TEST(ArchiveTests, HyperparametersAreRestored) {
   const at::Tensor param = at::ones({2}).requires_grad_(true), other = asParameter(param);
   Optimizer first(ruleOf("sgd"), Tensors{param}, {{"lr", 0.5}});

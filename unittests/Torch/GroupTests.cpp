@@ -3,6 +3,8 @@
 
 #include "TrainedTensors.h"
 
+#include <malloc.h>
+
 using torch::optim::OptimizerParamGroup;
 using updraft::torch::Optimizer;
 using updraft::torch::Options;
@@ -147,6 +149,41 @@ TEST(GroupTests, ParametersThatMoveKeepTheStates) {
     EXPECT_TRUE(haveSameBits(param, reference)) << i;
   }
   EXPECT_EQ(optimizer.step_count(param), 4);
+}
+
+TEST(GroupTests, MovesOfParametersNeedNoMemory) {
+  const at::Tensor param = ones();
+  Optimizer optimizer(ruleOf("adamw"), Tensors{param});
+  const auto move = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      step(optimizer, {param});
+      param.set_data(param.detach().clone());
+    }
+    return mallinfo2().uordblks;
+  };
+  const size_t before = move(10), after = move(2000);
+  EXPECT_LT(after, before + 100'000);
+}
+
+TEST(GroupTests, StatesOfTheGroupStayInTheGroup) {
+  const Tensors params = {ones(), ones(), ones()};
+  Optimizer optimizer(ruleOf("prodigy"),
+                      Groups{{{params[0], params[1]}, std::make_unique<Options>()},
+                             {{params[2]}, std::make_unique<Options>(Options{{"d0", 0.5}})}});
+  step(optimizer, params);
+  const at::Tensor first = optimizer.state(params[0], "d").clone(),
+                   second = optimizer.state(params[2], "d").clone();
+  EXPECT_FALSE(haveSameBits(first, second));
+  optimizer.param_groups()[0].params().pop_back();
+  optimizer.param_groups()[1].params().push_back(params[1]);
+  // A step that changes nothing but the groups.
+  for (const at::Tensor &param : params)
+    param.mutable_grad() = at::Tensor();
+  optimizer.step();
+  EXPECT_TRUE(haveSameBits(optimizer.state(params[0], "d"), first));
+  EXPECT_TRUE(haveSameBits(optimizer.state(params[1], "d"), second));
+  step(optimizer, params);
+  EXPECT_EQ(optimizer.step_count(params[1]), 2);
 }
 
 TEST(GroupTests, StatesFollowALayout) {

@@ -86,6 +86,8 @@ inline Progress readProgress(::torch::serialize::InputArchive &archive) {
     State state;
     state.name = name;
     archive.read(name, state.values, /*is_buffer=*/true);
+    // Steps don't change the archive, which may be read again.
+    state.values = state.values.clone();
     if (state.values.scalar_type() == at::kByte) {
       c10::IValue type;
       archive.read(name + typeSuffix, type);

@@ -56,6 +56,12 @@ public:
   const at::Tensor &operator[](size_t param) const { return params[param]; }
   at::Device device() const { return params.empty() ? at::Device(at::kCPU) : params[0].device(); }
 
+  /// The index of a parameter's group.
+  size_t groupOf(size_t param) const {
+    const auto end = std::upper_bound(groupEnds.begin(), groupEnds.end(), param);
+    return static_cast<size_t>(end - groupEnds.begin());
+  }
+
   at::IntArrayRef sizes(size_t param) const {
     return {entries[param].sizes, static_cast<size_t>(entries[param].rank)};
   }

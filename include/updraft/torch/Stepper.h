@@ -27,6 +27,7 @@ namespace detail {
 struct State {
   std::string name;
   at::Tensor values;
+  at::Tensor owner;      ///< of the memory of `values`; undefined if they own it
   at::Tensor scales;     ///< undefined if not in blocks
   std::string format;    ///< the blocks' storage type; empty if not in blocks
   bool together = false; ///< the scales follow the codes in the library's memory
@@ -115,6 +116,8 @@ public:
       State state;
       state.name = info.name;
       state.values = tensorOf(view);
+      if (const auto bound = handle->bound.find(view.data); bound != handle->bound.end())
+        state.owner = bound->second;
       if (isBlocked(info.dtype)) {
         state.scales = this->state(param, state.name + ".scale");
         state.format = nameOf(info.dtype);
@@ -209,6 +212,13 @@ private:
                       });
   }
 
+  bool isOfGroup(const std::string &state) const {
+    const std::vector<Rule::StateInfo> infos = rule->states();
+    return std::any_of(infos.begin(), infos.end(), [&](const auto &info) {
+      return info.name == state && info.extent == UPD_EXTENT_GROUP;
+    });
+  }
+
   void rebind(const ParamGroups &groups, const std::vector<const std::vector<Hyper> *> &hypers) {
     const auto before = params.indices();
     std::vector<Progress> kept;
@@ -218,6 +228,10 @@ private:
       for (const at::Tensor &param : groups[i].params()) {
         const auto found = before.find(param.unsafeGetTensorImpl());
         kept.push_back(found == before.end() ? Progress() : progress(found->second));
+        // States of the group stay in the group.
+        if (found != before.end() && params.groupOf(found->second) != i)
+          std::erase_if(kept.back().states,
+                        [&](const State &state) { return isOfGroup(state.name); });
       }
     }
     bind(groups, kept, std::move(values), seed());
@@ -253,7 +267,8 @@ private:
     if (hasCodes)
       view.dtype = info->dtype;
     check(upd_optimizer_bind_state(made.optimizer, param, state.name.c_str(), &view));
-    made.bound.emplace(view.data, values);
+    const bool hasOwner = state.owner.defined() && values.is_same(state.values);
+    made.bound.emplace(view.data, hasOwner ? state.owner : values);
     // The library gives the shape of the scales once the state is bound. It hasn't read them yet.
     if (hasCodes) {
       check(upd_optimizer_state(made.optimizer, param, (state.name + ".scale").c_str(), &view));
