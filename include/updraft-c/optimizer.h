@@ -99,8 +99,8 @@ typedef struct upd_row_grad {
  * are neither changed nor read. The step count of the parameter rises by one even if no row is
  * listed. Time and memory traffic depend on the listed rows, except for a parameter's first step,
  * which allocates states for all rows and fills those that don't start as zeros. `grads` is as for
- * upd_optimizer_step, with an absent gradient for each parameter in `row_grads`; or null with a
- * grad_count of 0.
+ * upd_optimizer_step, with an absent gradient for each parameter in `row_grads`; or there are none,
+ * with a grad_count of 0.
  *
  * Errors in addition to those of upd_optimizer_step: a parameter has two gradients, has fewer than
  * `index_dims` dimensions, or has rows that are interleaved in memory; indices are out of range or
@@ -124,8 +124,8 @@ UPD_EXPORT upd_status upd_optimizer_step_rows(upd_optimizer *optimizer, const up
  *
  * A prepared step may be abandoned without a call. It is discarded by another step or preparation,
  * even one that fails, by a change of the stream, and by functions that set, bind or load
- * hyperparameters, states, step counts, seeds or parameter numbers. Without a prepared step,
- * upd_optimizer_apply returns UPD_INVALID_ARGUMENT. */
+ * hyperparameters, states, step counts, seeds, parameter numbers or found_inf. Without a prepared
+ * step, upd_optimizer_apply returns UPD_INVALID_ARGUMENT. */
 UPD_EXPORT upd_status upd_optimizer_prepare_rows(upd_optimizer *optimizer, const upd_tensor *grads,
                                                  size_t grad_count, const upd_row_grad *row_grads,
                                                  size_t row_grad_count);

@@ -191,3 +191,21 @@ def test_negated_views_are_refused(momentum):
     assert not weights.any()
     optimizer.step([negated.resolve_neg().contiguous()])
     assert (weights > 0).all()
+
+
+def test_codes_need_the_metadata_of_their_file(tmp_path):
+    """The codes alone don't tell their format."""
+    numpy_files = pytest.importorskip("safetensors.numpy")
+    rule = updraft.load("AdamW").compile(storage={"state": "q8_linear"})
+    optimizer = updraft.ArrayOptimizer(rule, [numpy.ones(300, numpy.float32)])
+    optimizer.step([numpy.ones(300, numpy.float32)])
+    optimizer.save(tmp_path / "whole.safetensors")
+    tensors = numpy_files.load_file(tmp_path / "whole.safetensors")
+    numpy_files.save_file(tensors, tmp_path / "bare.safetensors")
+    with pytest.raises(updraft.InvalidArgumentError) as caught:
+        optimizer.load(tmp_path / "bare.safetensors")
+    assert str(caught.value).endswith(
+        "`state/0/exp_avg` is in codes, but the metadata `updraft.storage.exp_avg` is missing, "
+        "which names their format; keep the metadata of the file"
+    )
+    optimizer.load(tmp_path / "whole.safetensors")

@@ -94,8 +94,11 @@ upd_status upd_optimizer_prepare_addresses(upd_optimizer *optimizer, const void 
                                            size_t grad_count, const upd_row_grad *row_grads,
                                            size_t row_grad_count) {
   return change(optimizer, [&](runtime::Optimizer &o) {
-    return o.prepare(
-        {.addresses = grads, .count = grad_count, .rows = row_grads, .rowCount = row_grad_count});
+    return o.prepare({.addresses = grads,
+                      .count = grad_count,
+                      .rows = row_grads,
+                      .rowCount = row_grad_count,
+                      .hasWhole = grad_count != 0});
   });
 }
 

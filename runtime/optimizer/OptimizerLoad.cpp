@@ -279,6 +279,12 @@ Status Optimizer::collect(Loaded &loaded) {
                                 isBlocked(state->dtype) ? nameOf(state->dtype)
                                                         : nameOf(safetensorsType(state->dtype)),
                                 storageHint));
+    // The codes don't tell their format.
+    if (const std::string key = fmt::format("{}{}", storageKey, stateName);
+        isBlocked(state->dtype) && !file.metadata().contains(key))
+      return refuse(file, fmt::format("`{}` is in codes, but the metadata `{}` is missing, which "
+                                      "names their format; keep the metadata of the file",
+                                      entry.name, key));
     const auto index = static_cast<size_t>(state - states.begin());
     if (Status status = checkOf(param->second, index); !status.ok())
       return refuse(file, status.message());

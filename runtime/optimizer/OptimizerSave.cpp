@@ -68,6 +68,8 @@ Status Optimizer::collect(SafetensorsWriter &writer) {
                          std::string(nameOf(state.dtype)));
 
   for (size_t i = 0; i < params.size(); ++i) {
+    if (Status status = checkBoundStates(i); !status.ok())
+      return status;
     const bool saveStates = ownsStates(i) && hasStates(i);
     const int64_t step = steps[i];
     // A state of the group may be there before the first step.

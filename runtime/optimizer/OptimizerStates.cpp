@@ -199,9 +199,13 @@ Status Optimizer::initialValue(size_t param, const char *name, double &value) co
     return status;
   if (Status status = findState(name, index); !status.ok())
     return status;
+  GroupHypers now = hypers;
+  if (device.isCpu()) // a GPU's new states start from the last values that were set
+    if (Status status = hypersNow(now); !status.ok())
+      return status;
   std::vector<double> initial(stateCount());
   DefaultFloatEnvironment environment;
-  kernels->initial(hypers.of(params[param].group), initial.data());
+  kernels->initial(now.of(params[param].group), initial.data());
   value = initial[index];
   return {};
 }

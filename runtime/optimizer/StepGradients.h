@@ -25,7 +25,7 @@ struct StepGradients {
             .count = gradCount,
             .rows = rowGrads,
             .rowCount = rowGradCount,
-            .hasWhole = grads || gradCount != 0};
+            .hasWhole = gradCount != 0};
   }
 
   /// Whether a parameter has a gradient that isn't one of rows.

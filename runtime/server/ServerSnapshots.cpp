@@ -128,7 +128,7 @@ void Server::writeSnapshot() {
 // Reading
 //===----------------------------------------------------------------------------------------===//
 
-/// Opens a file of tensors in a store. What `read` of the result returns is not kept in memory.
+/// Opens a file of tensors in a store. The result reads them from the disk, and keeps no copy.
 static SafetensorsFile openTensors(const store::Store &store, const store::SnapshotFile &file) {
   const std::shared_ptr<const store::File> opened = store.open(file);
   SafetensorsFile result;

@@ -46,6 +46,11 @@ TEST(OptimizerRowStep, OnlyListedRowsChange) {
   const float *buf = stateOf<float>(*optimizer, "buf");
   EXPECT_EQ(std::vector<float>(buf, buf + 10), (std::vector<float>{0, 0, 2, 2, 0, 0, 3, 3, 2, 2}));
   EXPECT_EQ(stepsOf(*optimizer, 0), 2);
+  // Whole gradients may be none in either form.
+  const upd_tensor unread = g.view();
+  const upd_row_grad rows = rowGrad(0, second, g.view());
+  ASSERT_EQ(textOf(optimizer->stepRows(&unread, 0, &rows, 1)), "ok");
+  EXPECT_EQ(stepsOf(*optimizer, 0), 3);
 }
 
 TEST(OptimizerRowStep, ValuesBelongToIndicesInOrder) {

@@ -95,6 +95,21 @@ TEST(OptimizerState, RebindingRefusesOtherOverlaps) {
   EXPECT_EQ(textOf(optimizer->bindState(0, "buf", view(memory.data()))), "ok");
 }
 
+TEST(OptimizerState, InitialValuesAreOfBoundHyperparameters) {
+  TestTensor<float> w({2}, 1);
+  auto optimizer = makeOptimizer(initialRule(), {w.view()});
+  double value = 0;
+  ASSERT_EQ(textOf(optimizer->initialValue(0, "size", value)), "ok");
+  EXPECT_EQ(value, 0.25);
+  float lr = 3;
+  upd_tensor number{};
+  number.data = &lr;
+  number.device = UPD_CPU;
+  ASSERT_EQ(textOf(optimizer->bindHyper(0, "lr", &number)), "ok");
+  ASSERT_EQ(textOf(optimizer->initialValue(0, "size", value)), "ok");
+  EXPECT_EQ(value, 3);
+}
+
 TEST(OptimizerState, AllBoundOrNone) {
   TestTensor<float> w({2}, 1), g({2}, 1), size({2}, 1);
   auto optimizer = makeOptimizer(initialRule(), {w.view()});
@@ -103,6 +118,9 @@ TEST(OptimizerState, AllBoundOrNone) {
   EXPECT_EQ(textOf(optimizer->step(&grad, 1)),
             "parameter `0` has state `size` but not `last`; give it all of its states, or none");
   EXPECT_EQ(w.data, std::vector<float>(2, 1));
+  // A file would lack the other.
+  EXPECT_EQ(textOf(optimizer->save(::testing::TempDir() + "half-bound.safetensors")),
+            "parameter `0` has state `size` but not `last`; give it all of its states, or none");
   EXPECT_EQ(textOf(optimizer->step(&none, 1)), "ok");
   std::vector<uint16_t> last(2, 0x3f80);
   upd_tensor lastView = size.view(UPD_BF16);

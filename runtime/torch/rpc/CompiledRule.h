@@ -38,9 +38,9 @@ class CompileError : public c10::ValueError {
   using ValueError::ValueError;
 };
 
-/// Compiles a rule for parameters and gradients stored as `dtype`, or finds it in the cache. A chosen
-/// storage of bf16 parameters, such as bf16_stochastic, applies only to these. Throws CompileError,
-/// and other errors of the library.
+/// Compiles a rule for parameters and gradients stored as `dtype`, or finds it in the cache. A
+/// chosen storage of bf16 parameters, such as bf16_stochastic, applies only to these. Throws
+/// CompileError, and other errors of the library.
 RulePointer compileRule(const RuleChoices &choices, const std::string &source,
                         const Settings &settings, upd_dtype dtype);
 

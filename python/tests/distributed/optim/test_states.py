@@ -528,7 +528,10 @@ def test_random_numbers_continue_after_a_load():
     for kind, chosen in ((optim.SGD, "param"), (optim.SGD, "state"), (optim.AdamW, "param")):
         options = {"lr": 0.1, "storage": {chosen: "bf16_stochastic"}}
         options |= {"momentum": 0.9} if kind is optim.SGD else {}
-        rrefs = [*parameters("worker1", (40, 3), dtype=torch.bfloat16), *parameters("worker1", (3,))]
+        rrefs = [
+            *parameters("worker1", (40, 3), dtype=torch.bfloat16),
+            *parameters("worker1", (3,)),
+        ]
         params = copies(rrefs)
         local = kind(params, **options)
         optimizer = DistributedOptimizer(kind, rrefs, **options)
