@@ -69,6 +69,38 @@ def test_a_repeated_push_has_the_same_parameters(addresses):
         assert [client.get([name])[name][0] for name in names] == [-1, -1, 0, 0]
 
 
+@pytest.mark.parametrize("all_or_none", [False, True])
+def test_a_context_of_another_optimizer(addresses, all_or_none):
+    """Only a part of its parameters would be stepped: those on the workers of the other one."""
+    names = ["v", "w"]  # on two workers
+    with Client(addresses) as client:
+        client.put({"v": gradient(0), "w": np.zeros(3, np.float32)})
+        client.put({"other": gradient(0)})
+        optimizer = client.optimizer("o", "SGD", [{"params": names, "lr": 1.0}])
+        another = client.optimizer("another", "SGD", [{"params": ["other"], "lr": 1.0}])
+        with optimizer.context() as context:
+            context.push({"v": gradient(1)})
+            with pytest.raises(
+                updraft.InvalidArgumentError,
+                match="opened for optimizer `o`, and a step of optimizer `another` can't use it",
+            ):
+                another.step(context, all_or_none=all_or_none)
+            assert not client.get(["v"])["v"].any()
+            assert optimizer.step(context) == 1
+
+
+def test_a_context_of_another_optimizer_of_the_name(addresses):
+    with Client(addresses[:1]) as client, Client(addresses[1:]) as other:
+        optimizer, others = with_w(client), with_w(other)
+        with optimizer.context() as context:
+            context.push({"w": gradient(1)})
+            with pytest.raises(updraft.InvalidArgumentError, match="has other workers or groups"):
+                others.step(context)
+            again = client.optimizer("o", "SGD", [{"params": ["w"], "lr": 1.0}])
+            assert again.step(context) == 1
+        assert list(client.get(["w"])["w"]) == [-1, -1]
+
+
 def test_a_closed_context(addresses):
     with Client(addresses) as client:
         optimizer = with_w(client)

@@ -366,6 +366,25 @@ class DistributedOptimizer:
             raise InvalidArgumentError(f"optimizer `{self.name}` has no parameter `{parameter}`")
         return self._places[parameter]
 
+    def _require_own(self, other: "DistributedOptimizer") -> None:
+        """Raises an error unless `other`, which has opened a context, is the same optimizer."""
+        if other is self:
+            return
+        if other.name != self.name:
+            raise InvalidArgumentError(
+                f"the context was opened for optimizer `{other.name}`, and a step of optimizer "
+                f"`{self.name}` can't use it; step `{other.name}`"
+            )
+        if (
+            other._workers.addresses != self._workers.addresses
+            or other._places != self._places
+            or other._group_on != self._group_on
+        ):
+            raise InvalidArgumentError(
+                f"the context was opened for an optimizer `{self.name}` that has other workers or "
+                "groups; step the optimizer that opened the context"
+            )
+
     def context(self, number: int | None = None) -> Context:
         """Opens a context of this client, or one with a number that several clients use.
 
@@ -389,7 +408,7 @@ class DistributedOptimizer:
         gradients.
 
         Args:
-            context: the gradients.
+            context: the gradients, in a context that was opened for this optimizer.
             all_or_none: whether no worker steps unless all do. The workers need `--store` and
                 `--durability=step`, and reach each other under the addresses that this client uses.
             max_age: how often a parameter may have been written since this client read it last
@@ -401,6 +420,7 @@ class DistributedOptimizer:
             The number of parameters that had a gradient.
 
         Raises:
+            InvalidArgumentError: the context was opened for another optimizer.
             ContextLostError: a worker was started again, or this client's lease has ended.
             WorkersFailedError: some workers failed. The others have stepped, unless `all_or_none`
                 is set. With the code UNAVAILABLE, CANCELLED or DEADLINE_EXCEEDED, or the reason
@@ -408,6 +428,7 @@ class DistributedOptimizer:
         """
         if scale_old and max_age is None:
             raise InvalidArgumentError("`scale_old` needs a `max_age`")
+        self._require_own(context._optimizer)
         context._make_ready()
         with self._sending:
             self._send_hypers()
