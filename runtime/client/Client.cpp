@@ -368,7 +368,7 @@ struct Context::State {
   std::vector<Push> pushes;
   std::map<std::string, uint64_t> versions; ///< of the parameters that were read
   std::optional<proto::Staleness> staleness;
-  size_t nextPush = 0; ///< less than their number if gradients are pushed again
+  size_t nextPush = 0; ///< less than their number if gradients have to be pushed again
   size_t added = 0;    ///< how many of them all workers have had
   bool isLost = false; ///< on some worker
 
@@ -488,6 +488,23 @@ void Context::State::check(std::vector<WorkerFailure> failures) {
   throw ContextLost(std::move(failures));
 }
 
+/// Whether the worker has surely not added the gradients of the push.
+static bool isRefusal(const WorkerFailure &failure) {
+  switch (failure.code) {
+  case grpc::StatusCode::INVALID_ARGUMENT:
+  case grpc::StatusCode::FAILED_PRECONDITION:
+  case grpc::StatusCode::RESOURCE_EXHAUSTED:
+  case grpc::StatusCode::UNAUTHENTICATED:
+  case grpc::StatusCode::PERMISSION_DENIED:
+  case grpc::StatusCode::UNIMPLEMENTED:
+    return true;
+  case grpc::StatusCode::NOT_FOUND:
+    return failure.reason != "context-unknown"; // its gradients are to be pushed again
+  default:
+    return false;
+  }
+}
+
 void Context::push(const std::map<std::string, Gradient> &gradients) {
   std::map<size_t, std::vector<std::string>> byWorker;
   std::vector<std::string> parameters;
@@ -496,7 +513,8 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
     parameters.push_back(name);
   }
   state->openAgain();
-  if (state->nextPush == state->pushes.size())
+  const bool isNew = state->nextPush == state->pushes.size();
+  if (isNew)
     state->pushes.push_back({state->workers().sequences().next(), parameters});
   const State::Push &push = state->pushes[state->nextPush];
   if (push.parameters != parameters)
@@ -505,8 +523,11 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
         "other parameters; push the same gradients again",
         state->nextPush + 1));
   const proto::RequestId id = state->request(push.number);
-  state->check(state->workers().failuresOfEach(workersOf(byWorker), [&](size_t worker) {
+  std::atomic<size_t> calls = 0;
+  const std::vector<size_t> asked = workersOf(byWorker);
+  std::vector<WorkerFailure> failures = state->workers().failuresOfEach(asked, [&](size_t worker) {
     return [&, worker](proto::Worker::Stub &, grpc::ClientContext &context) {
+      ++calls;
       proto::PushGradientsResponse response;
       TensorWriter writer(state->workers().channel(worker),
                           "/updraft.worker.v1.Worker/PushGradients", context, response,
@@ -531,7 +552,12 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
       }
       return writer.finish();
     };
-  }));
+  });
+  // A worker may have added the gradients of a call before, whose answer was lost.
+  if (isNew && !failures.empty() && calls == asked.size() && failures.size() == asked.size() &&
+      std::all_of(failures.begin(), failures.end(), isRefusal))
+    state->pushes.pop_back();
+  state->check(std::move(failures));
   ++state->nextPush; // only now: after a failure, the next push is the same one
   state->added = std::max(state->added, state->nextPush);
 }
@@ -554,7 +580,12 @@ int64_t Context::State::step(const std::vector<size_t> &asked, bool ofAll) {
     throw std::invalid_argument(
         fmt::format("the workers have lost gradients, and {} of the context's {} pushes are "
                     "missing; push them again before the step",
-                    added - nextPush, added));
+                    pushes.size() - nextPush, pushes.size()));
+  if (nextPush < pushes.size())
+    throw std::invalid_argument(
+        fmt::format("push {} of the context failed, and only some workers may have its gradients; "
+                    "push the same gradients again before the step",
+                    nextPush + 1));
   openAgain();
   if (!unanswered) {
     unanswered = workers().sequences().beginStep();

@@ -102,10 +102,30 @@ TEST_F(ClientTest, AFailedPushIsRepeatedAndAddedOnce) {
   Values gradient = {1, 1}, wrong = {1, 1}, right = {1};
   EXPECT_THROW(context.push({{"a", TensorView(gradient)}, {"b", TensorView(wrong)}}),
                dist::WorkersFailed);
+  EXPECT_EQ(messageOf([&] { context.step(); }),
+            "push 1 of the context failed, and only some workers may have its gradients; push the "
+            "same gradients again before the step");
   context.push({{"a", TensorView(gradient)}, {"b", TensorView(right)}});
   EXPECT_EQ(context.step(), 2);
   EXPECT_EQ(get(client, "a", 2), (Values{0, 1}));
   EXPECT_EQ(get(client, "b", 1), Values{2});
+}
+
+TEST_F(ClientTest, APushThatAllWorkersRefuseIsForgotten) {
+  Client client = makeClient();
+  put(client, {{"a", {1, 2}}, {"b", {3}}}); // on different workers
+  dist::Optimizer optimizer =
+      client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}});
+  dist::Context context = optimizer.openContext();
+  Values gradient = {1, 1}, wrong = {1, 1, 1};
+  context.push({{"a", TensorView(gradient)}});
+  EXPECT_THROW(context.push({{"a", TensorView(wrong)}, {"b", TensorView(wrong)}}),
+               dist::WorkersFailed);
+  context.push({{"a", TensorView(gradient)}});
+  EXPECT_EQ(context.step(), 1);
+  EXPECT_THROW(context.push({{"a", TensorView(gradient)}}), dist::WorkersFailed); // it was stepped
+  EXPECT_EQ(context.step(), 1);
+  EXPECT_EQ(get(client, "a", 2), (Values{-3, -2}));
 }
 
 TEST_F(ClientTest, WorkersForgetAnswersThatTheClientHas) {

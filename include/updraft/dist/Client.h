@@ -113,14 +113,16 @@ public:
   /// Adds gradients, by parameter. Gradients of one parameter, of any pushes and clients, are
   /// summed. Throws std::invalid_argument for a parameter that the optimizer doesn't have. Throws
   /// WorkersFailed, for example if the context was stepped, and ContextLost. After either, push the
-  /// same gradients again: a worker that has them doesn't add them again. Throws
-  /// std::invalid_argument if they are of other parameters.
+  /// same gradients again before the step: a worker that has them doesn't add them again. Throws
+  /// std::invalid_argument if they are of other parameters. If the codes of WorkersFailed say that
+  /// all workers have refused the gradients, nothing was added, and others can be pushed instead.
   void push(const std::map<std::string, Gradient> &gradients);
   /// Steps on all workers that have parameters of the optimizer. Returns the number of parameters
   /// that had a gradient. Doesn't wait for pushes of other clients. Throws WorkersFailed or
   /// ContextLost if some workers fail; the others have stepped, and so may have those whose answers
   /// were lost. After an exception, repeat the step: a worker that has stepped doesn't step again.
   /// After ContextLost, push all gradients again before; otherwise throws std::invalid_argument.
+  /// Throws it also after a push that failed, until that has been repeated.
   /// Another call after a success is another step, with the same gradients.
   int64_t step();
   /// The same, but all workers step or none. After UNAVAILABLE, CANCELLED, DEADLINE_EXCEEDED or the

@@ -1,5 +1,7 @@
 """Contexts and their pushes after errors, and hyperparameters whose sending failed."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -62,11 +64,55 @@ def test_a_repeated_push_has_the_same_parameters(addresses):
         with optimizer.context() as context:
             with pytest.raises(WorkersFailedError):
                 context.push({"p0": gradient(1), "p1": np.ones(3, np.float32)})
-            with pytest.raises(updraft.InvalidArgumentError, match="push 1 of the context"):
+            with pytest.raises(updraft.InvalidArgumentError, match="push 1 of the context is"):
                 context.push({"p0": gradient(10)})
+            with pytest.raises(
+                updraft.InvalidArgumentError,
+                match="push 1 of the context failed, and only some workers may have its gradients; "
+                "push the same gradients again before the step",
+            ):
+                optimizer.step(context)
             context.push({"p0": gradient(1), "p1": gradient(1)})
             optimizer.step(context)
         assert [client.get([name])[name][0] for name in names] == [-1, -1, 0, 0]
+
+
+def test_a_push_that_all_workers_refuse_is_forgotten(addresses):
+    names = ["v", "w"]  # on two workers
+    wrong = np.ones(3, np.float32)
+    with Client(addresses) as client:
+        client.put(dict.fromkeys(names, ZEROS))
+        optimizer = client.optimizer("o", "SGD", [{"params": names, "lr": 1.0}])
+        with optimizer.context() as context:
+            context.push({"v": gradient(1)})
+            with pytest.raises(WorkersFailedError):
+                context.push({"v": wrong, "w": wrong})
+            context.push({"w": gradient(1)})
+            assert optimizer.step(context) == 2
+            with pytest.raises(WorkersFailedError, match="stepped"):
+                context.push({"w": gradient(1)})
+            assert optimizer.step(context) == 2
+        assert [client.get([name])[name][0] for name in names] == [-2, -2]
+
+
+def test_a_push_without_an_answer_is_not_forgotten():
+    """The worker may have added its gradients, or may still do so."""
+    with running() as (address, process), Client([address], timeout=1) as client:
+        optimizer = with_w(client)
+        with optimizer.context() as context:
+            wrong = {"w": np.ones(3, np.float32)}
+            process.send_signal(signal.SIGSTOP)
+            with pytest.raises(WorkersFailedError):
+                context.push(wrong)
+            process.send_signal(signal.SIGCONT)
+            with pytest.raises(WorkersFailedError) as refused:  # only the repetition
+                context.push(wrong)
+            assert [failure.code for failure in refused.value.failures] == ["INVALID_ARGUMENT"]
+            with pytest.raises(updraft.InvalidArgumentError, match="push 1 of the context failed"):
+                optimizer.step(context)
+            context.push({"w": gradient(1)})
+            assert optimizer.step(context) == 1
+        assert list(client.get(["w"])["w"]) == [-1, -1]
 
 
 @pytest.mark.parametrize("all_or_none", [False, True])

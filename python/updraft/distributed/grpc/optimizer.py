@@ -34,6 +34,20 @@ _STORAGE = "updraft.storage."
 _SECONDS_AFTER_ERRORS = 5.0
 
 
+#: A worker that answers with one of these codes hasn't added the gradients of a push.
+_REFUSALS = frozenset(
+    {
+        "INVALID_ARGUMENT",
+        "NOT_FOUND",
+        "FAILED_PRECONDITION",
+        "RESOURCE_EXHAUSTED",
+        "UNAUTHENTICATED",
+        "PERMISSION_DENIED",
+        "UNIMPLEMENTED",
+    }
+)
+
+
 class _Push(NamedTuple):
     number: int
     parameters: frozenset[str]
@@ -62,7 +76,7 @@ class Context:
             self._registration = self._open_first()
         self._is_closed = False
         self._pushes: list[_Push] = []
-        self._next_push = 0  # less than their number if gradients are pushed again
+        self._next_push = 0  # less than their number if gradients have to be pushed again
         self._added = 0  # how many of them all workers have had
         self._is_lost = False  # on some worker
         self._unanswered: int | None = None  # the number of the step, if it has failed
@@ -117,10 +131,16 @@ class Context:
     def _make_ready(self) -> None:
         """Raises an error unless the context can be stepped. Opens it on workers that lost it."""
         self._require_open()
+        missing = len(self._pushes) - self._next_push
         if self._next_push < self._added:
             raise InvalidArgumentError(
-                f"the workers have lost gradients, and {self._added - self._next_push} of the "
-                f"context's {self._added} pushes are missing; push them again before the step"
+                f"the workers have lost gradients, and {missing} of the context's "
+                f"{len(self._pushes)} pushes are missing; push them again before the step"
+            )
+        if missing:
+            raise InvalidArgumentError(
+                f"push {self._next_push + 1} of the context failed, and only some workers may have "
+                "its gradients; push the same gradients again before the step"
             )
         self._open_again()
 
@@ -181,8 +201,9 @@ class Context:
             TypeError: indices of rows aren't integers, or an array is masked.
             ContextLostError: a worker was started again, or this client's lease has ended.
             WorkersFailedError: a gradient has another type or shape, or the context was stepped,
-                for example. Push the gradients again: a worker that has them doesn't add them
-                again.
+                for example. Push the same gradients again before the step: a worker that has them
+                doesn't add them again. If all workers have refused them, which the failures' codes
+                say, nothing was added, and other gradients can be pushed instead.
         """
         self._require_open()
         by_worker: dict[int, list[str]] = {}
@@ -196,7 +217,8 @@ class Context:
                 gradient = gradient.values
             arrays[name] = rows, array_of(name, gradient)
         self._open_again()
-        if self._next_push == len(self._pushes):
+        is_new = self._next_push == len(self._pushes)
+        if is_new:
             self._pushes.append(_Push(self._sequences.next(), frozenset(gradients)))
         push = self._pushes[self._next_push]
         if push.parameters != gradients.keys():
@@ -205,6 +227,8 @@ class Context:
                 "not have it, and it had other parameters; push the same gradients again"
             )
         request = self._request(push.number)
+
+        calls = dict.fromkeys(by_worker, 0)
 
         def requests(worker: int) -> Iterator[messages.PushGradientsRequest]:
             yield messages.PushGradientsRequest(context=self._id, request=request)
@@ -218,10 +242,24 @@ class Context:
                 for chunk in chunks_of(name, array):
                     yield messages.PushGradientsRequest(chunk=chunk)
 
-        self._call_each(
-            by_worker,
-            lambda stub, worker, timeout: stub.PushGradients(requests(worker), timeout=timeout),
-        )
+        def call(stub: Any, worker: int, timeout: float) -> Any:
+            calls[worker] += 1
+            return stub.PushGradients(requests(worker), timeout=timeout)
+
+        try:
+            self._call_each(by_worker, call)
+        except ContextLostError:
+            raise
+        except WorkersFailedError as error:
+            # A worker may have added the gradients of a call before, whose answer was lost.
+            if (
+                is_new
+                and set(calls.values()) == {1}
+                and len(error.failures) == len(by_worker)
+                and all(failure.code in _REFUSALS for failure in error.failures)
+            ):
+                self._pushes.pop()
+            raise
         # Only now: after an error the next push is the same one, which some workers may have added.
         self._next_push += 1
         self._added = max(self._added, self._next_push)
