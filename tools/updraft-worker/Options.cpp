@@ -71,9 +71,26 @@ static CLI::Validator between(double least, double most) {
   return {check, fmt::format("{} to {}", least, most)};
 }
 
+/// Takes a text that isn't empty. An option without a value takes the next word of the command
+/// line, so that is not another option, either. Otherwise the worker would run without a store or
+/// without access control.
+static CLI::Validator given() {
+  const auto check = [](const std::string &text) -> std::string {
+    if (text.empty())
+      return "the value is empty; give one, or leave the option out";
+    if (text.starts_with("--"))
+      return fmt::format("`{}` is another option, not a value; give a value, or leave the option "
+                         "out",
+                         text);
+    return {};
+  };
+  return {check, ""};
+}
+
 void worker::addOptions(CLI::App &app, Options &options) {
   app.footer(footer);
   app.add_option("--listen", options.listen, "address and port of the service")
+      ->check(given())
       ->capture_default_str();
   app.add_option("--memory", options.memory,
                  "limit on parameters, gradients and copies of them, in GiB")
@@ -96,7 +113,8 @@ void worker::addOptions(CLI::App &app, Options &options) {
       ->check(between(0, largest))
       ->capture_default_str();
   CLI::Option *store =
-      app.add_option("--store", options.store, "folder of the store; made if it doesn't exist");
+      app.add_option("--store", options.store, "folder of the store; made if it doesn't exist")
+          ->check(given());
   app.add_option("--durability", options.durability,
                  "when a change is safe: once it is answered, or with the next snapshot")
       ->needs(store)
@@ -111,31 +129,38 @@ void worker::addOptions(CLI::App &app, Options &options) {
       ->needs(store)
       ->check(between(1, largest))
       ->capture_default_str();
-  app.add_option("--tls-cert", options.tls.certificate, "PEM file of the worker's certificates");
-  app.add_option("--tls-key", options.tls.key, "PEM file of its private key");
+  app.add_option("--tls-cert", options.tls.certificate, "PEM file of the worker's certificates")
+      ->check(given());
+  app.add_option("--tls-key", options.tls.key, "PEM file of its private key")->check(given());
   app.add_option(
-      "--tls-client-ca", options.tls.clientCA,
-      "PEM file of the authority of clients' certificates; with it, all clients need one");
+         "--tls-client-ca", options.tls.clientCA,
+         "PEM file of the authority of clients' certificates; with it, all clients need one")
+      ->check(given());
   app.add_option("--tls-peer-ca", options.tls.peerCA,
-                 "PEM file of the authority of other workers' certificates [--tls-client-ca]");
-  app.add_option("--access", options.access, "file of clients and their roles");
+                 "PEM file of the authority of other workers' certificates [--tls-client-ca]")
+      ->check(given());
+  app.add_option("--access", options.access, "file of clients and their roles")->check(given());
   app.add_option("--peers", options.peers,
                  "addresses of the workers that may step together with this one, and its own; with "
                  "--access or --peer-token, no others may")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->check(given());
   app.add_option("--peer-token", options.peerToken,
-                 "file of the token that this worker sends to other workers");
-  app.add_option(
-      "--package-key", options.packageKey,
-      "PEM file of a public Ed25519 key; packages that it has signed are taken as rules");
+                 "file of the token that this worker sends to other workers")
+      ->check(given());
+  app.add_option("--package-key", options.packageKey,
+                 "PEM file of a public Ed25519 key; packages that it has signed are taken as rules")
+      ->check(given());
   app.add_flag("--packages-only", options.packagesOnly, "refuse the text of rules");
-  app.add_option("--metrics", options.metrics, "address and port that serve metrics over HTTP");
+  app.add_option("--metrics", options.metrics, "address and port that serve metrics over HTTP")
+      ->check(given());
   app.add_option("--timeline", options.timeline,
-                 "file for a timeline of requests, steps and waits, written when the worker ends");
+                 "file for a timeline of requests, steps and waits, written when the worker ends")
+      ->check(given());
   app.add_option("--log", options.logged, "lowest severity to log")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
-  app.set_config("--config", "", "file with options");
+  app.set_config("--config", "", "file with options")->check(given());
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.add_flag("--check-config", options.checkOnly, "check the options and files, and end")
       ->configurable(false);

@@ -75,6 +75,10 @@ FileContents check(const Options &options) {
   FileContents contents;
   if (options.tls.certificate.empty() != options.tls.key.empty())
     throw std::runtime_error("--tls-cert and --tls-key need each other");
+  if (!options.tls.isUsed() && !(options.tls.clientCA.empty() && options.tls.peerCA.empty()))
+    throw std::runtime_error(
+        fmt::format("{} needs --tls-cert and --tls-key; without them, the worker has no TLS",
+                    options.tls.clientCA.empty() ? "--tls-peer-ca" : "--tls-client-ca"));
   if (!isLoopback(options.listen) && (options.access.empty() || !options.tls.isUsed()))
     throw std::runtime_error(fmt::format(
         "`{}` can be reached from other machines, which needs --tls-cert, --tls-key and --access; "
@@ -241,7 +245,7 @@ int main(int argc, char **argv) {
   std::string verified;
   CLI::App *verify = app.add_subcommand("verify", "Restores a store without changing it, and says "
                                                   "what it has or where it is damaged.");
-  verify->add_option("store", verified, "the folder")->required();
+  verify->add_option("store", verified, "the folder")->required()->configurable(false);
   verify->configurable(false);
   CLI::App *compile = app.add_subcommand("compile")->group(""); // for this program only
   compile->configurable(false);
