@@ -38,6 +38,9 @@ static Digest digestFrom(const std::string &hex) {
         fmt::format("`{}` is not a SHA-256 digest, which has {} digits", hex, 2 * result.size()));
   for (size_t i = 0; i < result.size(); ++i)
     result[i] = static_cast<uint8_t>(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
+  if (result == package::digestOf(""))
+    throw std::runtime_error(fmt::format(
+        "`{}` is the digest of the empty text, which isn't a token; was $TOKEN unset?", hex));
   return result;
 }
 

@@ -65,7 +65,7 @@ Sender senderOf(const grpc::ServerContext &context) {
   constexpr std::string_view scheme = "Bearer ";
   if (const auto found = metadata.find("authorization"); found != metadata.end()) {
     const std::string_view value(found->second.data(), found->second.size());
-    if (value.starts_with(scheme))
+    if (value.starts_with(scheme) && value.size() > scheme.size())
       result.token = package::digestOf(value.substr(scheme.size()));
   }
   const auto names = context.auth_context()->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);

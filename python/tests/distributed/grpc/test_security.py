@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from updraft.distributed.grpc import Client, WorkersFailedError
+from updraft.worker.v1 import worker_pb2 as messages
 
 from .certificates import Authority
 from .conftest import free_port, running
@@ -133,6 +134,17 @@ def test_tokens_and_their_roles(tmp_path, authority):
             assert token not in re.sub(
                 r"wrong role, optimizer or client|optimizer=\w+", "", worker.log.read_text()
             )
+
+
+def test_an_empty_token_is_no_credential(tmp_path, authority):
+    access = f"token {digest('a')} admin"
+    with Guarded(tmp_path, authority, access) as worker, worker.client() as client:
+        describe = client._workers.stub(0).Describe
+        empty = [("authorization", "Bearer ")]
+        with pytest.raises(grpc.RpcError) as caught:
+            describe(messages.DescribeRequest(), metadata=empty, timeout=60)
+        assert caught.value.code() == grpc.StatusCode.UNAUTHENTICATED
+        worker.logged("neither token nor certificate")
 
 
 def test_names_of_clients_that_belong_to_a_token(tmp_path, authority):
