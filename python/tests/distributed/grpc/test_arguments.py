@@ -69,6 +69,15 @@ def test_a_parameter_twice_in_a_group(addresses):
             client.optimizer("o", "SGD", [{"params": ["w", "w"], "lr": 1.0}])
 
 
+@pytest.mark.parametrize("groups", [[], [{"params": [], "lr": 1.0}]])
+def test_an_optimizer_has_parameters(addresses, groups):
+    with (
+        Client(addresses) as client,
+        pytest.raises(updraft.InvalidArgumentError, match="the optimizer `o` has no parameters"),
+    ):
+        client.optimizer("o", "SGD", groups)
+
+
 def test_scaling_needs_an_age(addresses):
     with Client(addresses) as client:
         client.put({"w": np.ones(1, np.float32)})

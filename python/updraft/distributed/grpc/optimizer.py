@@ -368,6 +368,10 @@ class DistributedOptimizer:
                     )
                 request.groups[positions[number]].parameters.append(parameter)
                 request.groups[positions[number]].numbers.append(next(numbers))
+        if not requests:
+            raise InvalidArgumentError(
+                f"the optimizer `{name}` has no parameters; list their names under `params`"
+            )
         answers = workers.call_each(
             requests,
             lambda stub, worker, timeout: stub.CreateOptimizer(requests[worker], timeout=timeout),
