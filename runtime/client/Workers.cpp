@@ -48,6 +48,14 @@ Workers::Workers(ClientOptions given)
     throw std::invalid_argument("an address of a worker is empty");
   if (different.size() < options.workers.size())
     throw std::invalid_argument("an address of a worker is listed twice");
+  if (options.certificate.empty() != options.key.empty())
+    throw std::invalid_argument(fmt::format(
+        "the client's options have a {} without a {}; set both or neither",
+        options.key.empty() ? "certificate" : "key", options.key.empty() ? "key" : "certificate"));
+  if (options.rootCertificates.empty() && !options.certificate.empty())
+    throw std::invalid_argument(
+        "the client's options have a certificate without `rootCertificates`, and its connections "
+        "would not be encrypted; set the certificates of the workers' authority");
   for (const std::string &address : options.workers) {
     grpc::ChannelArguments arguments = updraft::messages::reconnectingSoon();
     // A worker's limit protects the worker. Chunks of parameters are smaller.

@@ -28,7 +28,8 @@ namespace updraft::dist {
 /// Thread-safe.
 class Workers {
 public:
-  /// Throws std::invalid_argument without workers, or if an address is empty or listed twice.
+  /// Throws std::invalid_argument without workers, if an address is empty or listed twice, or if
+  /// the options for TLS are incomplete.
   explicit Workers(ClientOptions options);
 
   size_t size() const { return stubs.size(); }

@@ -386,6 +386,25 @@ TEST_F(ClientTest, AddressesAreDifferent) {
   EXPECT_EQ(client({one.address(), one.address()}), "an address of a worker is listed twice");
 }
 
+/// Without the roots, the connection would not be encrypted.
+TEST_F(ClientTest, OptionsForTLSAreComplete) {
+  const auto client = [&](const std::string &roots, const std::string &certificate,
+                          const std::string &key) {
+    dist::ClientOptions options{{one.address()}};
+    options.rootCertificates = roots;
+    options.certificate = certificate;
+    options.key = key;
+    return messageOf([&] { const Client made(options); });
+  };
+  EXPECT_EQ(client("", "certificate", "key"),
+            "the client's options have a certificate without `rootCertificates`, and its "
+            "connections would not be encrypted; set the certificates of the workers' authority");
+  EXPECT_EQ(client("roots", "certificate", ""),
+            "the client's options have a certificate without a key; set both or neither");
+  EXPECT_EQ(client("roots", "", "key"),
+            "the client's options have a key without a certificate; set both or neither");
+}
+
 TEST_F(ClientTest, AnOptimizerHasParameters) {
   Client client = makeClient();
   for (const std::vector<dist::ParameterGroup> &groups :

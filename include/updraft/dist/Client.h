@@ -63,7 +63,8 @@ struct ClientOptions {
   std::string name = {};
   std::chrono::milliseconds timeout{60'000}; ///< of a request, with its repetitions
   std::string rootCertificates = {};         ///< PEM text of the workers' authority; empty: no TLS
-  std::string certificate = {}, key = {};    ///< PEM texts of this client's own; may be empty
+  /// PEM texts of this client's own. Both are empty, or both are set and need `rootCertificates`.
+  std::string certificate = {}, key = {};
   /// Sent with each request, unless it is empty; unencrypted without TLS.
   std::string token = {};
 };
@@ -180,9 +181,9 @@ private:
 /// lease ends (`updraft-worker --lease`).
 class Client {
 public:
-  /// Throws std::invalid_argument without workers, or if an address is empty or listed twice.
-  /// Doesn't connect yet. Only the process that made a client can use it: in a fork, all requests
-  /// fail.
+  /// Throws std::invalid_argument without workers, if an address is empty or listed twice, or if
+  /// the certificate, its key or `rootCertificates` is missing beside another of them. Doesn't
+  /// connect yet. Only the process that made a client can use it: in a fork, all requests fail.
   explicit Client(const ClientOptions &options);
 
   /// Writes parameters, by name. New ones are distributed so that workers have similar numbers of
