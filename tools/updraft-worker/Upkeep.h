@@ -12,7 +12,8 @@
 namespace updraft::worker {
 
 /// Calls a function in a thread: at once, and then after each pause. Otherwise a worker that is
-/// killed soon after each start would never shorten its journal.
+/// killed soon after each start would never shorten its journal. An exception is logged, and the
+/// function is called again after the pause.
 class Upkeep {
 public:
   Upkeep(std::chrono::milliseconds pause, std::function<void()> work);
