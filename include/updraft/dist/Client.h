@@ -59,7 +59,8 @@ struct ClientOptions {
   /// Addresses, such as "127.0.0.1:7070". All clients that train together have the same.
   std::vector<std::string> workers;
   /// The beginning of the client's name, which a random number makes unique. Gradients are summed
-  /// in the order of clients' names.
+  /// in the order of clients' names. The order is reproducible if all names differ, and none begins
+  /// with another one and "/".
   std::string name = {};
   std::chrono::milliseconds timeout{60'000}; ///< of a request, with its repetitions
   std::string rootCertificates = {};         ///< PEM text of the workers' authority; empty: no TLS
@@ -135,7 +136,8 @@ public:
   /// was written, by any client, since this client read it; what it read after it opened the
   /// context doesn't count. A step with an older gradient is refused with the reason `stale`; or,
   /// if `scaleOld` is set, the gradient is multiplied by (maxAge + 1) / (age + 1). Parameters that
-  /// this client has not read are not limited.
+  /// this client has not read are not limited. If clients share the context, the ages of the other
+  /// clients' gradients are not checked.
   void limitAge(uint64_t maxAge, bool scaleOld = false);
 
 private:

@@ -29,7 +29,8 @@ class Client:
         workers: their addresses, such as "127.0.0.1:7070". All clients that train together have
             the same.
         name: the beginning of the client's name, which a random number makes unique. Gradients are
-            summed in the order of clients' names.
+            summed in the order of clients' names. The order is reproducible if all names differ,
+            and none begins with another one and "/".
         timeout: of a request with its repetitions, in seconds.
         credentials: for TLS, such as `grpc.ssl_channel_credentials(root_certificates)`. Without
             them, connections are not encrypted.

@@ -455,7 +455,8 @@ class DistributedOptimizer:
                 `--durability=step`, and reach each other under the addresses that this client uses.
             max_age: how often a parameter may have been written since this client read it last
                 before it opened the context. An older gradient refuses the step; its failure has
-                the reason `stale`.
+                the reason `stale`. If clients share the context, the ages of the other clients'
+                gradients aren't checked.
             scale_old: multiplies older gradients by (max_age + 1) / (age + 1) instead.
 
         Returns:
