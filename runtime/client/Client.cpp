@@ -366,8 +366,8 @@ struct Context::State {
   std::optional<uint64_t> unanswered; ///< the number of the step, if it has failed
   bool isOfAll = false;               ///< whether that is all or none
   std::vector<Push> pushes;
-  std::map<std::string, uint64_t> versions; ///< of the parameters that were read
-  std::optional<proto::Staleness> staleness;
+  std::map<std::string, uint64_t> versions;  ///< of the parameters that were read
+  std::optional<proto::Staleness> staleness; ///< without versions
   size_t nextPush = 0; ///< less than their number if gradients have to be pushed again
   size_t added = 0;    ///< how many of them all workers have had
   bool isLost = false; ///< on some worker
@@ -595,16 +595,21 @@ int64_t Context::State::step(const std::vector<size_t> &asked, bool ofAll) {
                                 "on all workers or none, or on each by itself");
   }
   std::atomic<int64_t> stepped = 0;
-  check(workers().failuresOfEach(asked, [&](size_t) {
-    return [&](proto::Worker::Stub &stub, grpc::ClientContext &context) {
+  check(workers().failuresOfEach(asked, [&](size_t worker) {
+    return [&, worker](proto::Worker::Stub &stub, grpc::ClientContext &context) {
       proto::StepRequest request;
       proto::StepResponse response;
       *request.mutable_context() = id();
       *request.mutable_request() = this->request(*unanswered);
-      for (size_t worker : isOfAll ? optimizer->some : std::vector<size_t>())
-        request.add_workers(workers().address(worker));
-      if (staleness)
+      for (size_t each : isOfAll ? optimizer->some : std::vector<size_t>())
+        request.add_workers(workers().address(each));
+      if (staleness) {
         *request.mutable_staleness() = *staleness;
+        // The coordinator of a step of all passes the versions on.
+        for (const auto &[parameter, version] : versions)
+          if (isOfAll || optimizer->workerOf.at(parameter) == worker)
+            request.mutable_staleness()->mutable_versions()->insert({parameter, version});
+      }
       const grpc::Status status = callStep(stub, context, request, response);
       if (status.ok())
         stepped += response.stepped();
@@ -618,7 +623,6 @@ int64_t Context::State::step(const std::vector<size_t> &asked, bool ofAll) {
 
 void Context::limitAge(uint64_t maxAge, bool scaleOld) {
   proto::Staleness &staleness = state->staleness.emplace();
-  staleness.mutable_versions()->insert(state->versions.begin(), state->versions.end());
   staleness.set_most(maxAge);
   staleness.set_late(scaleOld ? proto::Staleness::SCALE : proto::Staleness::REFUSE);
 }

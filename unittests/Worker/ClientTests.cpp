@@ -254,6 +254,25 @@ TEST_F(ClientTest, LimitsTheAgeOfGradients) {
   EXPECT_EQ(get(client, "a", 2), (Values{-0.5, 0.5}));
 }
 
+TEST_F(ClientTest, LimitsTheAgeOnEachWorker) {
+  Client client = makeClient();
+  put(client, {{"a", {1, 2}}, {"b", {3}}}); // on different workers
+  dist::Optimizer optimizer =
+      client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}});
+  get(client, "a", 2);
+  get(client, "b", 1);
+  dist::Context old = optimizer.openContext();
+  Values a = {1, 1}, b = {1};
+  old.push({{"a", TensorView(a)}, {"b", TensorView(b)}});
+  put(client, {{"a", {1, 2}}, {"b", {3}}});
+  old.limitAge(0);
+  const std::string message = messageOf([&] { old.step(); });
+  EXPECT_THAT(message, HasSubstr("worker `" + one.address() + "`"));
+  EXPECT_THAT(message, HasSubstr("worker `" + other.address() + "`"));
+  old.limitAge(1);
+  EXPECT_EQ(old.step(), 2);
+}
+
 TEST_F(ClientTest, CountsTheWritesOfParameters) {
   using Versions = std::map<std::string, uint64_t>;
   Client client = makeClient();

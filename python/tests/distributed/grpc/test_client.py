@@ -243,6 +243,33 @@ def test_workers_are_called_at_the_same_time(addresses):
         client._workers.call_each([0, 1], lambda stub, worker, timeout: both.wait())
 
 
+@pytest.mark.parametrize("all_or_none", [False, True])
+def test_workers_get_the_versions_of_their_parameters(addresses, monkeypatch, all_or_none):
+    """The first worker passes those of an all-or-none step on to the others."""
+    sent = []
+    with Client(addresses) as client:
+        client.put({"v": np.zeros(2, np.float32), "w": np.zeros(3, np.float32)})
+        optimizer = client.optimizer("o", "SGD", [{"params": ["v", "w"], "lr": 1.0}])
+        client.get(["v", "w"])
+        for worker in range(2):
+            stub = client._workers.stub(worker)
+
+            def step(request, *, original=stub.Step, **options):
+                sent.append(dict(request.staleness.versions))
+                return original(request, **options)
+
+            monkeypatch.setattr(stub, "Step", step)
+        with optimizer.context() as context:
+            context.push({"v": np.ones(2, np.float32), "w": np.ones(3, np.float32)})
+            if all_or_none:
+                with pytest.raises(WorkersFailedError, match="--store"):
+                    optimizer.step(context, all_or_none=True, max_age=0)
+                assert sent == [{"v": 1, "w": 1}]
+            else:
+                assert optimizer.step(context, max_age=0) == 2
+                assert sorted(sent, key=list) == [{"v": 1}, {"w": 1}]
+
+
 def test_old_gradients_are_refused_or_scaled(addresses):
     ones = np.ones(2, np.float32)
     with Client(addresses) as client:

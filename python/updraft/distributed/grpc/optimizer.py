@@ -145,7 +145,10 @@ class Context:
         self._open_again()
 
     def _step(
-        self, workers: Iterable[int], of_all: Sequence[str], staleness: messages.Staleness | None
+        self,
+        workers: Iterable[int],
+        of_all: Sequence[str],
+        staleness: Mapping[int, messages.Staleness],
     ) -> int:
         if self._unanswered is None:
             self._unanswered = self._sequences.begin_step()
@@ -155,14 +158,17 @@ class Context:
                 "the step has no answer yet, so it can only be repeated as it was: with the same "
                 "`all_or_none`"
             )
-        request = messages.StepRequest(
-            context=self._id,
-            request=self._request(self._unanswered),
-            workers=of_all,
-            staleness=staleness,
-        )
+        requests = {
+            worker: messages.StepRequest(
+                context=self._id,
+                request=self._request(self._unanswered),
+                workers=of_all,
+                staleness=staleness.get(worker),
+            )
+            for worker in workers
+        }
         answers = self._call_each(
-            workers, lambda stub, worker, timeout: stub.Step(request, timeout=timeout)
+            requests, lambda stub, worker, timeout: stub.Step(requests[worker], timeout=timeout)
         )
         self._give_up()
         return sum(answer.stepped for answer in answers.values())
@@ -476,17 +482,21 @@ class DistributedOptimizer:
         with self._sending:
             self._send_hypers()
         workers = list(self._group_on)
-        staleness = None
+        addresses = []
+        if all_or_none:
+            addresses = [self._workers.addresses[each] for each in workers]
+            workers = workers[:1]  # passes the request on to the others
+        staleness = {}
         if max_age is not None:
-            staleness = messages.Staleness(
-                versions=context._versions,
-                most=max_age,
-                late=messages.Staleness.SCALE if scale_old else messages.Staleness.REFUSE,
-            )
-        if not all_or_none:
-            return context._step(workers, [], staleness)
-        addresses = [self._workers.addresses[each] for each in workers]
-        return context._step(workers[:1], addresses, staleness)
+            versions: dict[int, dict[str, int]] = {worker: {} for worker in workers}
+            for name, version in context._versions.items():
+                versions[workers[0] if all_or_none else self._places[name]][name] = version
+            late = messages.Staleness.SCALE if scale_old else messages.Staleness.REFUSE
+            staleness = {
+                worker: messages.Staleness(versions=some, most=max_age, late=late)
+                for worker, some in versions.items()
+            }
+        return context._step(workers, addresses, staleness)
 
     def states(self) -> "dict[str, dict[str, np.ndarray[Any, Any]]]":
         """Returns copies of the states and the step count of each parameter that has stepped.
