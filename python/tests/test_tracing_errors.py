@@ -946,6 +946,31 @@ def r(param, grad):
     )
 
 
+def test_random_numbers_that_would_be_drawn_twice(message, load):
+    refused = (
+        "the rule would draw this random number twice; initial values and the rule's functions"
+    )
+    text = """
+@updraft.rule
+def r(param, grad, state):
+    noise = updraft.lang.random()
+    before = state.setdefault("before", {})
+    state["before"] = {}
+    return param - before * grad
+"""
+    assert (
+        message(text.format("noise", "noise"))
+        == f"""\
+5:13: error: {refused} can't share one: keep it in a state, and use the state
+    noise = updraft.lang.random()
+            ^~~~~~~~~~~~~~~~~~~~~"""
+    )
+    assert refused in message(text.format("noise * noise", "0"))
+    assert refused in message(text.format("updraft.lang.abs(noise)", "updraft.lang.exp(noise)"))
+    load(text.format("noise", "updraft.lang.random()")).r.compile()
+    load(text.format("0", "noise * noise")).r.compile()
+
+
 def test_endless_recursion_is_the_functions_own(load):
     module = load("""
 def again(x):

@@ -58,6 +58,8 @@ _PRODUCTS = frozenset(
         *("symmetric_product", "trace", "transpose"),
     }
 )
+# Each call of these functions returns different numbers.
+_DRAWS = frozenset({"normal", "random"})
 # Values that exist only for matrices, or only for vectors.
 _MATRIX, _VECTOR = 1, 2
 
@@ -84,6 +86,10 @@ class _Text:
 
 def _is_lone(value: Value) -> bool:
     return not value.operands and value.kind != "call"
+
+
+def _is_draw(value: Value) -> bool:
+    return value.kind == "call" and value.text in _DRAWS
 
 
 def _needs(value: Value, trace: Trace, known: dict[Value, int]) -> int:
@@ -143,6 +149,35 @@ class Printer:
                 self.uses[operand] = self.uses.get(operand, 0) + 1
                 stack.append(operand)
         return [live[order] for order in sorted(live)]
+
+    def _check_draws(self) -> None:
+        """Refuses random numbers that the text would draw twice.
+
+        Initial values and updates can't share values, and an initial value has no names for its
+        parts.
+        """
+        drawn: set[Value] = set()
+        for state in self.trace.states.values():
+            random: set[Value] = set()
+            for value in self._live([state.initial]):
+                if _is_draw(value) or any(operand in random for operand in value.operands):
+                    random.add(value)
+            for value in random:
+                if value in drawn or self.uses[value] > 1:
+                    self._refuse_draw(value, state.place)
+            drawn |= random
+        for body in self.trace.bodies:
+            draws = {value for value in self._live(body.roots()) if _is_draw(value)}
+            for value in draws & drawn:
+                self._refuse_draw(value, None)
+            drawn |= draws
+
+    def _refuse_draw(self, value: Value, place: Place | None) -> NoReturn:
+        raise error(
+            "the rule would draw this random number twice; initial values and the rule's functions "
+            "can't share one: keep it in a state, and use the state",
+            value.place or place or self.place,
+        )
 
     def _check_needs(self, body: Body, needs: dict[Value, int]) -> None:
         """Refuses values that only matrices have if the parameter may be a vector."""
@@ -209,6 +244,7 @@ class Printer:
         add(")\n")
         self._requirements()
         add("{\n")
+        self._check_draws()
         self._states()
         for body in trace.bodies:
             self._body(body)
