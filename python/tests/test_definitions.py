@@ -336,6 +336,27 @@ def test_one_transform_twice():
     assert one_step(updraft.chain(scaled, scaled, momentum), lr=1) == -0.25
 
 
+def test_a_function_with_the_name_of_a_written_stage(tmp_path):
+    @updraft.transform
+    def clip_by_value(grad, times=4.0):
+        return times * grad
+
+    for stage in (updraft.transforms.clip_by_value(bound=0.5), "centralize |> clip_by_value(0.5)"):
+        chain = updraft.chain(clip_by_value, "clip_by_value(8)", stage, momentum)
+        assert "transform clip_by_value_2(times = 4)" in chain.to_upd()
+    library = updraft.transforms.clip_by_value(bound=0.5)
+    assert one_step(updraft.chain(clip_by_value, library, momentum), lr=1) == -0.5
+    assert one_step(updraft.chain(library, clip_by_value, momentum), lr=1) == -2
+
+    file = tmp_path / "scaled.upd"
+    file.write_text(
+        "transform scaled() { update(grad) { next grad = 4 * grad } }\n"
+        "rule Plain(lr = 1) { update(param, grad) { next param = param - lr * grad } }\n"
+    )
+    loaded = updraft.load(file, rule="scaled |> Plain")
+    assert one_step(updraft.chain(scaled, loaded)) == -2
+
+
 def test_defaults_of_a_chain_within_a_chain():
     inner = updraft.chain("clip_by_value(9)", "SGD")
     outer = updraft.chain("clip_by_value(5)", inner(lr=0.25, maximize=True))

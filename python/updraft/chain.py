@@ -1,6 +1,6 @@
 """Chains of transforms and a rule from any source."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import _updraft
@@ -17,8 +17,12 @@ from .transforms import Stage
 _Part = TracedDefinition | FileDefinition | str
 
 
+def _stage_name(stage: str) -> str:
+    return stage.partition("(")[0].strip()
+
+
 def _is_transform(stage: str) -> bool:
-    name = stage.partition("(")[0].strip()
+    name = _stage_name(stage)
     return name in _updraft.transforms() and path_of(name) is None
 
 
@@ -68,6 +72,14 @@ class ChainDefinition(CompiledDefinition):
     def _rule(self) -> str | None:
         return self.name
 
+    def _written_names(self) -> Iterator[str]:
+        """The names of the stages that the language finds, in the library or in files."""
+        for part in self._parts:
+            if isinstance(part, str):
+                yield _stage_name(part)
+            elif isinstance(part, FileDefinition):
+                yield from map(_stage_name, part._stage()[1].split("|>"))
+
     def _source(self, statics: Mapping[str, Any]) -> Source:
         if all(isinstance(part, str) and _is_transform(part) for part in self._parts):
             text = " |> ".join(map(str, self._parts))
@@ -79,12 +91,13 @@ class ChainDefinition(CompiledDefinition):
         imports: list[str] = []
         texts: list[Source] = []
         stages: list[str] = []
-        names: dict[str, bytes] = {}
+        # The declaration of a function would replace a stage of that name of the library or a file.
+        names: dict[str, bytes | None] = dict.fromkeys(self._written_names())
         for part in self._parts:
             if isinstance(part, str):
                 # The language finds a rule of the package by its name, like the library's
                 # transforms.
-                file = path_of(part.partition("(")[0].strip())
+                file = path_of(_stage_name(part))
                 line = "" if file is None else f"import {setting_literal('path', file)}\n"
                 if line not in imports:
                     imports.append(line)
