@@ -58,6 +58,12 @@ private:
                          didYouMean(name, names));
       return;
     }
+    if (const Rule *other = chain.file->repeatedStages.lookup(name)) {
+      diagnostics.report(DiagnosticKind::RepeatedStage, stage.name.range, name)
+          .note(DiagnosticKind::DeclaredHere, rule->name.range, name)
+          .note(DiagnosticKind::DeclaredHere, other->name.range, name);
+      return;
+    }
     if (rule->chain.empty()) {
       ranges.push_back(stage.name.range);
       std::vector<SourceRange> all = calls;

@@ -131,12 +131,17 @@ private:
       file.stages.try_emplace(entry.getKey(), entry.getValue());
   }
 
-  // If a name repeats, the first one counts; within a file, the checker reports the second.
+  // A file's own stage counts first. If a name repeats within a file, the checker reports the
+  // second; if two imported files have it, a chain that uses it is refused.
   static void addStages(ParsedFile &file, const ParsedFile &from) {
     for (const auto *rules : {&from.transforms, &from.rules})
-      for (const Rule &rule : *rules)
-        if (!rule.name.text.empty())
-          file.stages.try_emplace(rule.name.text, &rule);
+      for (const Rule &rule : *rules) {
+        if (rule.name.text.empty())
+          continue;
+        const Rule *known = file.stages.try_emplace(rule.name.text, &rule).first->second;
+        if (known->file != &file && known->file != &from)
+          file.repeatedStages.try_emplace(rule.name.text, &rule);
+      }
   }
 
   void addVisible(ParsedFile &file, const Function &function, SourceRange range) {

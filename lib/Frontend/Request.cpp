@@ -111,6 +111,7 @@ private:
     }
     file.visible = program.main().visible;
     file.stages = program.main().stages;
+    file.repeatedStages = program.main().repeatedStages;
     Rule rule;
     rule.file = &file;
     rule.chain = parseChain(file, diagnostics);
