@@ -306,9 +306,6 @@ llvm::SmallVector<mlir::Block *, 2> createPlaces(mlir::ModuleOp module, bool has
 
 bool updraft::mayHaveMatrixRule(const Program &program, const RuleRequest &request) {
   const StringRef requested = request.rule;
-  // A probe may be a function with a parameter `matrix`.
-  if (!request.probes.empty())
-    return true;
   // Every file can use all stages of the library, but only has the ones that it names.
   const auto isNamed = [&](StringRef stage) {
     return requested.contains(stage) || llvm::any_of(program.files(), [&](const auto &file) {

@@ -261,7 +261,12 @@ private:
       if (!probe)
         continue;
       probe->file = &file;
-      result.hasMatrixRule |= mentionsMatrix(*probe->value);
+      // Probes don't change a step, so they don't split a rule into two forms.
+      if (!result.hasMatrixRule && mentionsMatrix(*probe->value)) {
+        diagnostics.report(DiagnosticKind::ProbeOfMatrix, probe->name.range, probe->name.text,
+                           result.rule->name.text);
+        continue;
+      }
       result.probes.push_back(*probe);
     }
   }
