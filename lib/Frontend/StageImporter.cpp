@@ -147,7 +147,7 @@ Names StageImporter::inputNames(const Update &update, Progress &progress, bool i
     if (input.text == "param")
       inputs.add("param", isFinish ? *paramBefore : progress.param);
     else if (input.text == "grad")
-      inputs.add("grad", progress.grad);
+      inputs.add("grad", isFinish ? *gradBefore : progress.grad);
     else if (input.text == "new_param")
       inputs.add("new_param", progress.newParam);
     else if (input.text == "step")
@@ -373,6 +373,8 @@ void StageImporter::importUpdate(Progress &progress) {
   evaluator.setCalls(stage.calls);
   held = progress.held;
   paramBefore = progress.param;
+  gradBefore = progress.grad;
+  countBefore = progress.count;
   if (!stage.rule->isTransform) {
     progress.newParam = progress.param;
     progress.ruleGrad = progress.grad;
@@ -397,10 +399,14 @@ void StageImporter::importUpdate(Progress &progress) {
   progress.count = count.before;
 }
 
+// `finish` has the inputs that `update` had, except for `new_param`.
 void StageImporter::importFinish(Progress &progress) {
+  if (!stage.rule->finish)
+    return;
   evaluator.setCalls(stage.calls);
-  if (stage.rule->finish)
-    importStatements(*stage.rule->finish, progress, /*isFinish=*/true);
+  std::swap(progress.count, countBefore);
+  importStatements(*stage.rule->finish, progress, /*isFinish=*/true);
+  std::swap(progress.count, countBefore);
 }
 
 void StageImporter::appendNext(llvm::SmallVectorImpl<mlir::Value> &values) const {

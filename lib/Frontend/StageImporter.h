@@ -126,9 +126,10 @@ private:
   /// While importing an update, also its inputs and the names of `let`.
   Names scope{nullptr, {}};
   llvm::SmallVector<StateValue, 0> states;
-  /// Whether earlier stages hold this one, whether later ones are held, and the parameter before
-  /// it.
-  std::optional<Value> held, holdsLater, paramBefore;
+  /// Whether earlier stages hold this one, and whether later ones are held.
+  std::optional<Value> held, holdsLater;
+  /// The parameter, the gradient and the step count that `update` gets.
+  std::optional<Value> paramBefore, gradBefore, countBefore;
 };
 
 } // namespace updraft

@@ -114,6 +114,30 @@ TEST(Chain, FinishComesAfterTheRule) {
   EXPECT_EQ(operands[0], operands[1]) << text;
 }
 
+const std::string late = stages + R"(
+transform late() {
+  state seen over tensor = 0
+  state size over tensor = 0
+  state moved over tensor = 0
+  update(grad) {
+    probe change = new_seen - seen
+    next grad = grad * 2
+    next moved = 1
+  }
+  finish(step, first, grad) {
+    probe finished = new_moved - moved
+    next seen = if first then step else 0
+    next size = max(grad)
+  }
+}
+)";
+
+TEST(Chain, FinishHasTheInputsOfItsUpdate) {
+  std::string text = importedText(late, chain("late |> every |> Plain"));
+  EXPECT_THAT(text, HasSubstr("arith.select %first, %step, %cst"));
+  EXPECT_THAT(text, HasSubstr("updraft.reduce max %grad over tensor"));
+}
+
 TEST(Chain, OfAnImportedFile) {
   // Rules of an imported file can be stages, though they cannot be requested.
   std::string rules = stages + "rule Once = Plain\n";
