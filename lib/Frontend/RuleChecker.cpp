@@ -13,9 +13,20 @@ using namespace updraft;
 using llvm::StringRef;
 
 namespace {
-// Whether the name has a special meaning, so that a rule's declarations may not use it.
+// Whether the name has a special meaning, so that a rule may not use it for another value.
 bool isReserved(const Rule &rule, StringRef name) {
   return llvm::is_contained(updateInputs(rule.isTransform), name) || name == "matrix";
+}
+
+// The same for the name of a hyperparameter or a state, which probes use too. The value of a state
+// `m` after the step is `new_m`, and no other state can have this name.
+bool isReservedDeclaration(const Rule &rule, StringRef name) {
+  return isReserved(rule, name) || name == "new_param";
+}
+bool isReservedState(const Rule &rule, StringRef name) {
+  return isReservedDeclaration(rule, name) ||
+         (name.consume_front("new_") &&
+          llvm::any_of(rule.states, [&](const State &state) { return state.name.text == name; }));
 }
 
 // Returns the names that `next` may assign.
@@ -82,7 +93,7 @@ void Checker::noteStage(const StageCall &stage, const ParsedFile &file) {
 
 void Checker::checkParameter(const Rule &rule, const Parameter &parameter, Scope &scope) {
   const Identifier &name = parameter.name;
-  if (isReserved(rule, name.text) || name.text == "state")
+  if (isReservedDeclaration(rule, name.text) || name.text == "state")
     diagnostics.report(DiagnosticKind::ReservedName, name.range, name.text);
   if (parameter.isStatic) {
     Type type = check(*parameter.initial, scope);
@@ -202,7 +213,7 @@ void Checker::checkUpdate(const Rule &rule, const Update &update, const Scope &s
     if (!scope.find(input.text))
       bind(scope, input, typeOf(input.text));
   for (const State &state : rule.states) {
-    if (isReserved(rule, state.name.text))
+    if (isReservedState(rule, state.name.text))
       diagnostics.report(DiagnosticKind::ReservedName, state.name.range, state.name.text);
     else
       declare(scope, state.name, {Kind::Number, extentOf(state)});
