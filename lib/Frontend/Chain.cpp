@@ -41,8 +41,18 @@ public:
 private:
   void addChain(const Rule &chain) {
     open.push_back(&chain);
-    for (const StageCall &stage : chain.chain)
+    for (const StageCall &stage : chain.chain) {
+      // Without a limit, chains of chains could have exponentially many stages.
+      if (calledStages == maxStages) {
+        if (!isTooLong)
+          diagnostics.report(DiagnosticKind::ChainTooLong, open.front()->name.range,
+                             open.front()->name.text, maxStages);
+        isTooLong = true;
+        break;
+      }
+      ++calledStages;
       addStage(chain, stage);
+    }
     open.pop_back();
   }
 
@@ -193,6 +203,8 @@ private:
   std::vector<ChainStage> stages;
   std::vector<SourceRange> ranges; ///< of the stages' names in their chains
   std::vector<const Rule *> open;
+  size_t calledStages = 0; ///< rules, transforms and chains
+  bool isTooLong = false;
   std::vector<SourceRange> calls; ///< of the open chains but the outermost
 };
 } // namespace

@@ -17,6 +17,9 @@ constexpr size_t maxStates = 64;
 /// The most probes that a rule or a chain may have. Each count of a histogram is one.
 constexpr size_t maxProbes = 64;
 
+/// The most stages of a chain. Chains in it count too, in addition to their stages.
+constexpr size_t maxStages = 64;
+
 struct ChainStage {
   struct Argument {
     const Parameter *parameter;
