@@ -12,6 +12,8 @@
 #include "mlir/IR/Matchers.h"
 #include "updraft/Frontend/Numerics.h"
 
+#include "llvm/ADT/ScopeExit.h"
+
 #include <fmt/format.h>
 
 using namespace updraft;
@@ -56,15 +58,20 @@ void Evaluator::nameResult(const Identifier &name, const Value &value) const {
     op->setLoc(mlir::NameLoc::get(mlir::StringAttr::get(context, name.text), op->getLoc()));
 }
 
-Value Evaluator::evaluate(const Expr &expr, const Names &names) {
+bool Evaluator::visit(SourceRange place) {
   if (exhausted)
+    return false;
+  if (++visits <= maxVisits && emit.operationCount() <= maxOperations)
+    return true;
+  exhausted = true;
+  diagnostics.report(DiagnosticKind::ExpansionTooLarge, calls ? outermostCall : place,
+                     maxOperations, operationsOfFunction, operationsOfReduction);
+  return false;
+}
+
+Value Evaluator::evaluate(const Expr &expr, const Names &names) {
+  if (!visit(expr.focus))
     return Value();
-  if (++visits > maxVisits || emit.operationCount() > maxOperations) {
-    exhausted = true;
-    diagnostics.report(DiagnosticKind::ExpansionTooLarge, calls ? outermostCall : expr.focus,
-                       maxOperations, operationsOfFunction, operationsOfReduction);
-    return Value();
-  }
   if (depth == maxExpansionDepth) {
     exhausted = true;
     diagnostics.report(DiagnosticKind::CallsTooDeep, calls ? outermostCall : expr.focus,
@@ -431,17 +438,21 @@ bool Evaluator::evaluate(const Repeat &repeat, Names &names) {
   if (list.isError() || llvm::any_of(variables, isError))
     return false;
   for (size_t i = 0; i < list.list->size(); ++i) {
-    Names inner = names;
+    // Also an iteration without expressions takes time.
+    if (!visit(repeat.range))
+      return false;
+    // Removes the names of the iteration instead of copying the others.
+    llvm::scope_exit leave([&, known = names.values.size()] { names.values.truncate(known); });
     for (auto [name, number] : llvm::zip(repeat.items, list.list->element(i)))
-      inner.add(name.text, Value::ofNumber(number));
+      names.add(name.text, Value::ofNumber(number));
     for (auto [variable, value] : llvm::zip(repeat.variables, variables))
-      inner.add(variable.name.text, value);
-    if (!evaluate(repeat.lets, inner))
+      names.add(variable.name.text, value);
+    if (!evaluate(repeat.lets, names))
       return false;
     for (const Let &next : repeat.nexts)
       for (auto [variable, value] : llvm::zip(repeat.variables, variables))
         if (variable.name.text == next.name.text) {
-          value = evaluate(*next.value, inner);
+          value = evaluate(*next.value, names);
           nameResult(next.name, value);
         }
     if (llvm::any_of(variables, isError))

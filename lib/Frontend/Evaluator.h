@@ -59,6 +59,8 @@ public:
   MatrixShapes shapes = allShapes;
 
 private:
+  /// Counts an expression or an iteration. Returns false if a limit is reached, after reporting it.
+  bool visit(SourceRange place);
   Value evaluateInner(const Expr &expr, const Names &names);
   Value evaluateName(const Expr &expr, const Names &names);
   Value evaluateBinary(const Expr &expr, const Names &names);
