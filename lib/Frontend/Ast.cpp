@@ -49,6 +49,12 @@ bool Rule::isAfter() const {
          });
 }
 
+bool Rule::holds() const {
+  return update && llvm::any_of(update->statements, [](const Statement &statement) {
+           return statement.kind == StatementKind::Hold;
+         });
+}
+
 std::string updraft::stringValue(const Expr &expr) {
   std::string value;
   for (size_t i = 0; i < expr.text.size(); ++i) {

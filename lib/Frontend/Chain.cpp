@@ -25,7 +25,7 @@ public:
   std::vector<ChainStage> run(const Rule &rule) {
     size_t before = diagnostics.diagnostics().size();
     if (rule.chain.empty())
-      stages.push_back({&rule, {}, "", {}, {}});
+      stages.push_back({&rule, {}, "", "", {}, {}});
     else
       addChain(rule);
     if (diagnostics.diagnostics().size() == before && !rule.chain.empty()) {
@@ -78,7 +78,8 @@ private:
       ranges.push_back(stage.name.range);
       std::vector<SourceRange> all = calls;
       all.push_back(stage.name.range);
-      stages.push_back({rule, bindArguments(*chain.file, *rule, stage), "", {}, std::move(all)});
+      stages.push_back(
+          {rule, bindArguments(*chain.file, *rule, stage), "", "", {}, std::move(all)});
       return;
     }
     if (llvm::is_contained(open, rule)) {
@@ -166,17 +167,25 @@ private:
 
   void nameStages() {
     llvm::StringMap<unsigned> labels, declarations;
-    llvm::StringSet<> taken;
+    llvm::StringSet<> taken, takenLabels;
     for (ChainStage &stage : stages) {
       stage.label = stage.rule->name.text.str();
       if (unsigned count = ++labels[stage.rule->name.text]; count > 1)
         stage.label.append(std::to_string(count));
+      while (!takenLabels.insert(stage.label).second)
+        stage.label += "_";
       for (StringRef name : localNames(*stage.rule)) {
         ++declarations[name];
         if (!stage.rule->isTransform)
           taken.insert(name);
       }
     }
+    for (ChainStage &stage : stages)
+      if (stage.rule->holds()) {
+        stage.countName = stage.label + "_step";
+        while (!taken.insert(stage.countName).second)
+          stage.countName += "_";
+      }
     for (ChainStage &stage : stages)
       for (StringRef name : localNames(*stage.rule)) {
         std::string known = name.str();

@@ -30,6 +30,9 @@ struct ChainStage {
   std::vector<Argument> arguments;
   /// The rule's name. If a name repeats, the second has the suffix 2, and so on.
   std::string label;
+  /// The public name of the step count of later stages, if the stage may hold them. A `_` follows
+  /// it if the rule or an earlier stage has the name.
+  std::string countName;
   /// Maps each hyperparameter, flag and state to its public name: the declared name, prefixed with
   /// the stage's label if another stage has the same name. The rule's own names don't change.
   llvm::StringMap<std::string> names;

@@ -151,6 +151,7 @@ private:
     ResolvedStage &resolved = result.stages.emplace_back();
     resolved.rule = stage.rule;
     resolved.label = stage.label;
+    resolved.countName = stage.countName;
     resolved.calls = stage.calls;
     resolved.constants.file = stage.rule->file;
     resolved.constants.add(numericsName, Value::ofString(request.numerics));

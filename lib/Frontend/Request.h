@@ -30,7 +30,7 @@ struct ResolvedState {
 
 struct ResolvedStage {
   const Rule *rule = nullptr;
-  std::string label;
+  std::string label, countName;   ///< as in ChainStage
   std::vector<SourceRange> calls; ///< as in ChainStage
   std::vector<ResolvedParameter> parameters;
   std::vector<ResolvedState> states;

@@ -77,12 +77,7 @@ void StageImporter::createInputs(Inputs &inputs) {
         inputs.create(input);
 }
 
-bool StageImporter::holds() const {
-  return stage.rule->update &&
-         llvm::any_of(stage.rule->update->statements, [](const Statement &statement) {
-           return statement.kind == StatementKind::Hold;
-         });
-}
+bool StageImporter::holds() const { return stage.rule->holds(); }
 
 void StageImporter::createStates(
     llvm::function_ref<mlir::Type(const ResolvedState &)> storageType) {
@@ -121,7 +116,7 @@ void StageImporter::createStates(
   if (!holds())
     return;
   Location loc = evaluator.location(stage.rule->name.range);
-  Value count = create(loc, stage.label + "_step", Extent::tensor, builder.getF64Type(),
+  Value count = create(loc, stage.countName, Extent::tensor, builder.getF64Type(),
                        evaluator.emit.scalar(Value::ofNumber(0), loc));
   count.isInteger = true;
   count.bound = 0x1p53;

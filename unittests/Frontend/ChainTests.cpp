@@ -138,6 +138,32 @@ TEST(Chain, FinishHasTheInputsOfItsUpdate) {
   EXPECT_THAT(text, HasSubstr("updraft.reduce max %grad over tensor"));
 }
 
+// The step count of held stages and the prefixes of names never clash with other names.
+TEST(Chain, NamesThatUpdraftMakesAreUnique) {
+  const std::string clashing = stages + R"(
+transform every2(k = 2) {
+  state seen over tensor = 0
+  update(grad) {
+    hold when seen > k
+    next grad = grad
+  }
+}
+rule Named(lr = 0.1) {
+  state every_step = 0
+  update(param, grad) {
+    next every_step = grad
+    next param = param - lr * grad
+  }
+}
+)";
+  EXPECT_THAT(importedText(clashing, chain("every |> Named")),
+              AllOf(HasSubstr("\"every_step\" stored"), HasSubstr("\"every_step_\" over tensor")));
+  EXPECT_THAT(importedText(clashing, chain("every |> every |> every2 |> Plain")),
+              AllOf(HasSubstr("\"every2_step\" over tensor"),
+                    HasSubstr("\"every2__step\" over tensor"), HasSubstr("\"every2_k\""),
+                    HasSubstr("\"every2__k\"")));
+}
+
 TEST(Chain, OfAnImportedFile) {
   // Rules of an imported file can be stages, though they cannot be requested.
   std::string rules = stages + "rule Once = Plain\n";

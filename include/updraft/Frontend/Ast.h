@@ -161,6 +161,8 @@ struct Rule {
 
   /// Whether this is a transform that follows the rule and sees its result.
   bool isAfter() const;
+  /// Whether this may hold the stages after it, which then have their own step count.
+  bool holds() const;
   const ParsedFile *file = nullptr;
 };
 
