@@ -236,7 +236,6 @@ void StageImporter::importStatements(const Update &update, Progress &progress, b
       break;
     }
   }
-  importProbes(update, progress);
 }
 
 std::optional<ImportedProbe> updraft::importProbe(Evaluator &evaluator, const Identifier &name,
@@ -379,6 +378,11 @@ void StageImporter::importUpdate(Progress &progress) {
   if (!stage.rule->update)
     return;
   importStatements(*stage.rule->update, progress, /*isFinish=*/false);
+  // A probe uses the next values of states, which `finish` may give.
+  if (stage.rule->finish)
+    updateScope = scope;
+  else
+    importProbes(*stage.rule->update, progress);
   if (!holds())
     return;
   // From here on, the step count increases only if no stage holds.
@@ -402,6 +406,12 @@ void StageImporter::importFinish(Progress &progress) {
   std::swap(progress.count, countBefore);
   importStatements(*stage.rule->finish, progress, /*isFinish=*/true);
   std::swap(progress.count, countBefore);
+  if (stage.rule->update) {
+    std::swap(scope, updateScope);
+    importProbes(*stage.rule->update, progress);
+    std::swap(scope, updateScope);
+  }
+  importProbes(*stage.rule->finish, progress);
 }
 
 void StageImporter::appendNext(llvm::SmallVectorImpl<mlir::Value> &values) const {

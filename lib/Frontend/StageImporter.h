@@ -125,6 +125,8 @@ private:
   Names names;
   /// While importing an update, also its inputs and the names of `let`.
   Names scope{nullptr, {}};
+  /// The scope of `update`, for its probes, if there is a `finish`.
+  Names updateScope{nullptr, {}};
   llvm::SmallVector<StateValue, 0> states;
   /// Whether earlier stages hold this one, and whether later ones are held.
   std::optional<Value> held, holdsLater;

@@ -138,6 +138,13 @@ TEST(Chain, FinishHasTheInputsOfItsUpdate) {
   EXPECT_THAT(text, HasSubstr("updraft.reduce max %grad over tensor"));
 }
 
+TEST(Chain, ProbesOfUpdateSeeTheNextValuesOfFinish) {
+  std::string text = importedText(late, chain("late |> Plain"));
+  EXPECT_THAT(text, AllOf(HasSubstr("%8 = arith.select %first, %step"),
+                          HasSubstr("%10 = arith.subf %8, %seen"),
+                          HasSubstr("updraft.probe \"change\" = %10")));
+}
+
 // The step count of held stages and the prefixes of names never clash with other names.
 TEST(Chain, NamesThatUpdraftMakesAreUnique) {
   const std::string clashing = stages + R"(
