@@ -245,8 +245,6 @@ Value Emitter::repeatedProduct(const Value &base, unsigned exponent, Location lo
 }
 
 Value Emitter::power(Value base, Value exponent, Location loc) {
-  if (base.isConstant() && exponent.isConstant())
-    return Value::ofNumber(std::pow(base.number, exponent.number));
   Extent extent = join(base.extent, exponent.extent);
   if (exponent.isConstant() && isExpandedExponent(exponent.number)) {
     if (exponent.number == 0.5)
@@ -257,6 +255,8 @@ Value Emitter::power(Value base, Value exponent, Location loc) {
     return exponent.number > 0 ? product
                                : binary(BinaryOperator::Divide, Value::ofNumber(1), product, loc);
   }
+  if (base.isConstant() && exponent.isConstant())
+    return Value::ofNumber(std::pow(base.number, exponent.number));
   bool isElement = isTensorExtent(extent);
   mlir::Value x = operand(base, isElement, loc), result;
   if (exponent.fitsInteger() && !isElement) {
@@ -321,9 +321,9 @@ double fold(BuiltinKind kind, llvm::ArrayRef<Value> arguments) {
   case BuiltinKind::Min:
     return minimum(x, arguments[1].number);
   case BuiltinKind::Pow:
-    return std::pow(x, arguments[1].number);
-  case BuiltinKind::Rounded: // depends on the compute type
-    break;
+    break; // Emitter::power folds it
+  case BuiltinKind::Rounded:
+    break; // depends on the compute type
   case BuiltinKind::Sqrt:
     return std::sqrt(x);
   case BuiltinKind::Tanh:
@@ -350,13 +350,13 @@ Value Emitter::roundToCompute(const Value &value, Location loc) {
 Value Emitter::builtin(BuiltinKind kind, llvm::ArrayRef<Value> arguments, Location loc) {
   if (kind == BuiltinKind::Rounded)
     return roundToCompute(arguments[0], loc);
+  if (kind == BuiltinKind::Pow)
+    return power(arguments[0], arguments[1], loc);
   if (llvm::all_of(arguments, [](const Value &value) { return value.isConstant(); }))
     return Value::ofNumber(fold(kind, arguments));
   Extent extent = Extent::model;
   for (const Value &argument : arguments)
     extent = join(extent, argument.extent);
-  if (kind == BuiltinKind::Pow)
-    return power(arguments[0], arguments[1], loc);
 
   llvm::SmallVector<mlir::Value, 3> x;
   for (const Value &argument : arguments)

@@ -71,6 +71,18 @@ TEST_F(ImportTest, TheModeFastIsAnAttributeOfTheRule) {
   EXPECT_THAT(importExpression("grad / lr"), HasSubstr("@R compute f32 {"));
 }
 
+// 1.3 ^ 3 by multiplications, as for a hyperparameter; `pow` gives another last bit.
+TEST_F(ImportTest, PowersOfConstantsAreMultiplications) {
+  const std::string rule = "rule R(lr = 1) { state s over tensor = 0\n"
+                           "  update(param, grad) { next s = ";
+  auto imported = [&](const std::string &value) {
+    return import(rule + value + "\n next param = grad } }");
+  };
+  EXPECT_EQ(imported("1.3 ^ 3"), imported("1.3 * 1.3 * 1.3"));
+  EXPECT_EQ(imported("0.7 ^ -2"), imported("1 / (0.7 * 0.7)"));
+  EXPECT_EQ(imported("(0 - 1 / 0) ^ 0.5"), imported("sqrt(0 - 1 / 0)"));
+}
+
 TEST_F(ImportTest, AScalarIsRoundedToTheComputeType) {
   std::string text = importExpression("rounded(lr) * lr * grad + rounded(beta) + rounded(0.1)");
   EXPECT_THAT(text, HasSubstr("%0 = arith.truncf %lr : f64 to f32"));
