@@ -240,10 +240,15 @@ Value Evaluator::evaluateCall(const Expr &expr, const Names &names) {
   if (std::optional<ListFunction> ofList = findListFunction(expr.text))
     return evaluateListFunction(expr, *ofList, arguments);
   if (const Builtin *builtin = findBuiltin(expr.text);
-      builtin && builtin->arity == arguments.size())
+      builtin && builtin->arity == arguments.size()) {
+    if (builtin->kind == BuiltinKind::Rounded && !isComputeKnown) {
+      diagnostics.report(DiagnosticKind::RoundedTooEarly, expr.focus);
+      return Value();
+    }
     return haveOneShape(expr, expr.text, arguments)
                ? emit.builtin(builtin->kind, arguments, location(expr.focus))
                : Value();
+  }
   if (const RuleFunction *ruleFunction = findRuleFunction(expr.text, arguments.size()))
     return evaluateRuleFunction(expr, *ruleFunction, arguments);
   const Function *function = names.file->visible.lookup(expr.text);

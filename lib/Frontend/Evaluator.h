@@ -58,6 +58,9 @@ public:
   /// leaves those for which it holds.
   MatrixShapes shapes = allShapes;
 
+  /// Whether the type in which tensors are computed is known, so that values can be rounded to it.
+  bool isComputeKnown = true;
+
 private:
   /// Counts an expression or an iteration. Returns false if a limit is reached, after reporting it.
   bool visit(SourceRange place);

@@ -327,6 +327,7 @@ std::optional<ImportedRule> updraft::importRule(mlir::MLIRContext &context, cons
   llvm::scope_exit leave([&] { program.noteImports(diagnostics, first); });
   mlir::OpBuilder builder(&context);
   Evaluator constants(builder, builder.getF64Type(), request.numerics, diagnostics);
+  constants.isComputeKnown = false;
   std::optional<ResolvedRequest> resolved =
       resolveRequest(program, request, constants, diagnostics);
   if (!resolved)
