@@ -373,12 +373,12 @@ TEST_F(Probes, AreAPartOfTheCachedRule) {
   }
 }
 
-// The two compilations have different code, although only the probe's function mentions `matrix`.
+// The two compilations have different code of the rule and of the probe.
 TEST_F(Probes, MayHaveCodeForEachKindOfTensor) {
   const char *source = R"(
 fn by_shape(grad, matrix) = if matrix then norm(grad) else 0
 rule Descent(lr = 0.5) {
-  update(param, grad) { next param = param - lr * grad }
+  update(param, grad) { next param = param - (if matrix then lr / 2 else lr) * grad }
 }
 )";
   for (upd_tensors tensors : {UPD_VECTORS, UPD_MATRICES}) {
