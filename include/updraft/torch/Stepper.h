@@ -103,12 +103,15 @@ public:
     return tensorOf(view);
   }
 
-  Progress progress(size_t param) const {
+  /// The states of the group stay in the group if the parameter leaves it.
+  Progress progress(size_t param, bool withGroup = true) const {
     Progress result;
     upd_optimizer *optimizer = this->optimizer();
     check(upd_optimizer_get_step(optimizer, param, &result.steps));
     upd_tensor view;
     for (const Rule::StateInfo &info : rule->states()) {
+      if (info.extent == UPD_EXTENT_GROUP && !withGroup)
+        continue;
       const upd_status status = upd_optimizer_state(optimizer, param, info.name.data(), &view);
       if (status == UPD_NOT_FOUND)
         continue;
@@ -212,13 +215,6 @@ private:
                       });
   }
 
-  bool isOfGroup(const std::string &state) const {
-    const std::vector<Rule::StateInfo> infos = rule->states();
-    return std::any_of(infos.begin(), infos.end(), [&](const auto &info) {
-      return info.name == state && info.extent == UPD_EXTENT_GROUP;
-    });
-  }
-
   void rebind(const ParamGroups &groups, const std::vector<const std::vector<Hyper> *> &hypers) {
     const auto before = params.indices();
     std::vector<Progress> kept;
@@ -227,11 +223,9 @@ private:
       values.push_back(*hypers[i]);
       for (const at::Tensor &param : groups[i].params()) {
         const auto found = before.find(param.unsafeGetTensorImpl());
-        kept.push_back(found == before.end() ? Progress() : progress(found->second));
-        // States of the group stay in the group.
-        if (found != before.end() && params.groupOf(found->second) != i)
-          std::erase_if(kept.back().states,
-                        [&](const State &state) { return isOfGroup(state.name); });
+        kept.push_back(found == before.end()
+                           ? Progress()
+                           : progress(found->second, params.groupOf(found->second) == i));
       }
     }
     bind(groups, kept, std::move(values), seed());

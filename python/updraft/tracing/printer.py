@@ -153,8 +153,8 @@ class Printer:
     def _check_draws(self) -> None:
         """Refuses random numbers that the text would draw twice.
 
-        Initial values and updates can't share values, and an initial value has no names for its
-        parts.
+        An initial value is a text of its own. It shares no names with the functions, and repeats
+        the text of a value that it uses twice.
         """
         drawn: set[Value] = set()
         for state in self.trace.states.values():
