@@ -18,13 +18,10 @@ bool isReserved(const Rule &rule, StringRef name) {
   return llvm::is_contained(updateInputs(rule.isTransform), name) || name == "matrix";
 }
 
-// The same for the name of a hyperparameter or a state, which probes use too. The value of a state
-// `m` after the step is `new_m`, and no other state can have this name.
+// The same for the name of a hyperparameter or a state, which probes use too. There the value of a
+// state `m` after the step is `new_m`.
 bool isReservedDeclaration(const Rule &rule, StringRef name) {
-  return isReserved(rule, name) || name == "new_param";
-}
-bool isReservedState(const Rule &rule, StringRef name) {
-  return isReservedDeclaration(rule, name) ||
+  return isReserved(rule, name) || name == "new_param" ||
          (name.consume_front("new_") &&
           llvm::any_of(rule.states, [&](const State &state) { return state.name.text == name; }));
 }
@@ -213,7 +210,7 @@ void Checker::checkUpdate(const Rule &rule, const Update &update, const Scope &s
     if (!scope.find(input.text))
       bind(scope, input, typeOf(input.text));
   for (const State &state : rule.states) {
-    if (isReservedState(rule, state.name.text))
+    if (isReservedDeclaration(rule, state.name.text))
       diagnostics.report(DiagnosticKind::ReservedName, state.name.range, state.name.text);
     else
       declare(scope, state.name, {Kind::Number, extentOf(state)});
