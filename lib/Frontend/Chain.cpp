@@ -1,6 +1,7 @@
 //===- Chain.cpp - The stages of a chain ------------------------------------------------------===//
 
 #include "Chain.h"
+#include "StandardLibrary.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -69,6 +70,11 @@ private:
       return;
     }
     if (const Rule *other = chain.file->repeatedStages.lookup(name)) {
+      if (other == standardTransforms().lookup(name)) {
+        diagnostics.report(DiagnosticKind::StageOfLibrary, stage.name.range, name)
+            .note(DiagnosticKind::DeclaredHere, rule->name.range, name);
+        return;
+      }
       diagnostics.report(DiagnosticKind::RepeatedStage, stage.name.range, name)
           .note(DiagnosticKind::DeclaredHere, rule->name.range, name)
           .note(DiagnosticKind::DeclaredHere, other->name.range, name);
@@ -183,8 +189,9 @@ private:
     for (ChainStage &stage : stages)
       if (stage.rule->holds()) {
         stage.countName = stage.label + "_step";
-        while (!taken.insert(stage.countName).second)
+        while (!isFree(stage.countName, taken))
           stage.countName += "_";
+        taken.insert(stage.countName);
       }
     for (ChainStage &stage : stages)
       for (StringRef name : localNames(*stage.rule)) {
@@ -192,11 +199,19 @@ private:
         if (stage.rule->isTransform) {
           if (declarations[name] > 1)
             known.insert(0, stage.label + "_");
-          while (!taken.insert(known).second)
+          while (!isFree(known, taken))
             known += "_";
+          taken.insert(known);
         }
         stage.names[name] = known;
       }
+  }
+
+  // Probes know the value of a state `m` after the step as `new_m`.
+  static bool isFree(StringRef name, const llvm::StringSet<> &taken) {
+    if (taken.contains(name) || taken.contains(("new_" + name).str()))
+      return false;
+    return !(name.consume_front("new_") && taken.contains(name));
   }
 
   static llvm::SmallVector<StringRef> localNames(const Rule &rule) {

@@ -127,12 +127,15 @@ private:
     addStages(file, file);
     for (const ParsedFile *other : imported[&file])
       addStages(file, *other);
-    for (const auto &entry : standardTransforms())
-      file.stages.try_emplace(entry.getKey(), entry.getValue());
+    for (const auto &entry : standardTransforms()) {
+      const Rule *known = file.stages.try_emplace(entry.getKey(), entry.getValue()).first->second;
+      if (known->file != &file && known != entry.getValue())
+        file.repeatedStages.try_emplace(entry.getKey(), entry.getValue());
+    }
   }
 
   // A file's own stage counts first. If a name repeats within a file, the checker reports the
-  // second; if two imported files have it, a chain that uses it is refused.
+  // second; if two imported files have it, or one and the library, a chain that uses it is refused.
   static void addStages(ParsedFile &file, const ParsedFile &from) {
     for (const auto *rules : {&from.transforms, &from.rules})
       for (const Rule &rule : *rules) {

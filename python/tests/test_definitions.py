@@ -356,6 +356,14 @@ def test_a_function_with_the_name_of_a_written_stage(tmp_path):
     loaded = updraft.load(file, rule="scaled |> Plain")
     assert one_step(updraft.chain(scaled, loaded)) == -2
 
+    file = tmp_path / "clipping.upd"
+    file.write_text(
+        "transform clip_by_value() { update(grad) { next grad = 4 * grad } }\n"
+        "rule Plain(lr = 1) { update(param, grad) { next param = param - lr * grad } }\n"
+    )
+    with pytest.raises(updraft.CompileError, match="the library has a transform of that name"):
+        updraft.chain(library, updraft.load(file, rule="Plain")).compile()
+
 
 def test_defaults_of_a_chain_within_a_chain():
     inner = updraft.chain("clip_by_value(9)", "SGD")

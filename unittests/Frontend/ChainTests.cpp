@@ -169,6 +169,43 @@ rule Named(lr = 0.1) {
               AllOf(HasSubstr("\"every2_step\" over tensor"),
                     HasSubstr("\"every2__step\" over tensor"), HasSubstr("\"every2_k\""),
                     HasSubstr("\"every2__k\"")));
+  // A probe `new_seen` means the next value of the rule's state `seen`.
+  const std::string nextValues = stages + R"(
+transform new() {
+  state seen over tensor = 0
+  update(grad) {
+    next seen = sum(grad)
+    next grad = grad
+  }
+}
+transform old() {
+  state seen over tensor = 0
+  update(grad) {
+    next seen = sum(grad)
+    next grad = grad
+  }
+}
+transform next_value() {
+  state new_seen over tensor = 0
+  update(grad) {
+    next new_seen = sum(grad)
+    next grad = grad
+  }
+}
+rule Seen(lr = 0.1) {
+  state seen = 0
+  update(param, grad) {
+    next seen = grad
+    next param = param - lr * grad
+  }
+}
+)";
+  EXPECT_THAT(importedText(nextValues, chain("new |> Seen")),
+              HasSubstr("\"new_seen_\" over tensor"));
+  EXPECT_THAT(importedText(nextValues, chain("next_value |> Seen")),
+              HasSubstr("\"new_seen_\" over tensor"));
+  EXPECT_THAT(importedText(nextValues, chain("next_value |> old |> Plain")),
+              AllOf(HasSubstr("\"new_seen\" over tensor"), HasSubstr("\"seen_\" over tensor")));
 }
 
 TEST(Chain, OfAnImportedFile) {

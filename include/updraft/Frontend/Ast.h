@@ -182,7 +182,8 @@ struct ParsedFile {
   llvm::StringMap<const Function *> visible;
   /// The rules and transforms that chains in this file can name.
   llvm::StringMap<const Rule *> stages;
-  /// The second one of a name that two imported files declare. Then no chain can use the name.
+  /// The second one of a name that two imported files declare, or an imported file and the library.
+  /// Then no chain can use the name.
   llvm::StringMap<const Rule *> repeatedStages;
   llvm::BumpPtrAllocator arena;
 };
