@@ -232,7 +232,7 @@ bool Emitter::isExpandedExponent(double exponent) {
 }
 
 // Squares from the lowest bit up; the exponents 2 and 3 give x * x and x * x * x.
-Value Emitter::repeatedProduct(const Value &base, unsigned exponent, Location loc) {
+Value Emitter::repeatedProduct(const Value &base, uint64_t exponent, Location loc) {
   std::optional<Value> product;
   Value square = base;
   for (; exponent; exponent >>= 1) {
@@ -246,16 +246,18 @@ Value Emitter::repeatedProduct(const Value &base, unsigned exponent, Location lo
 
 Value Emitter::power(Value base, Value exponent, Location loc) {
   Extent extent = join(base.extent, exponent.extent);
-  if (exponent.isConstant() && isExpandedExponent(exponent.number)) {
+  const bool areConstant = base.isConstant() && exponent.isConstant();
+  if (exponent.isConstant() &&
+      (isExpandedExponent(exponent.number) || (areConstant && exponent.fitsInteger()))) {
     if (exponent.number == 0.5)
       return builtin(BuiltinKind::Sqrt, {base}, loc);
     if (exponent.number == 0)
       return Value::ofNumber(1);
-    Value product = repeatedProduct(base, std::abs(static_cast<int>(exponent.number)), loc);
+    Value product = repeatedProduct(base, static_cast<uint64_t>(std::fabs(exponent.number)), loc);
     return exponent.number > 0 ? product
                                : binary(BinaryOperator::Divide, Value::ofNumber(1), product, loc);
   }
-  if (base.isConstant() && exponent.isConstant())
+  if (areConstant)
     return Value::ofNumber(std::pow(base.number, exponent.number));
   bool isElement = isTensorExtent(extent);
   mlir::Value x = operand(base, isElement, loc), result;

@@ -91,7 +91,7 @@ private:
   Value compare(BinaryOperator op, const Value &left, const Value &right, mlir::Location loc);
   Value roundToCompute(const Value &value, mlir::Location loc);
   static bool isExpandedExponent(double exponent);
-  Value repeatedProduct(const Value &base, unsigned exponent, mlir::Location loc);
+  Value repeatedProduct(const Value &base, uint64_t exponent, mlir::Location loc);
 
   mlir::OpBuilder &builder;
   mlir::Type compute;

@@ -80,6 +80,8 @@ TEST_F(ImportTest, PowersOfConstantsAreMultiplications) {
   };
   EXPECT_EQ(imported("1.3 ^ 3"), imported("1.3 * 1.3 * 1.3"));
   EXPECT_EQ(imported("0.7 ^ -2"), imported("1 / (0.7 * 0.7)"));
+  EXPECT_EQ(imported("0.9 ^ 20"), imported("0.9 ^ 4 * 0.9 ^ 16"));
+  EXPECT_EQ(imported("0.9 ^ -20"), imported("1 / 0.9 ^ 20"));
   EXPECT_EQ(imported("(0 - 1 / 0) ^ 0.5"), imported("sqrt(0 - 1 / 0)"));
 }
 
