@@ -107,16 +107,9 @@ class CompiledStep(PartChoice):
 
     def _require_bf16_params(self) -> None:
         """Refuses a storage type of bf16 parameters if the optimizer has only others."""
-        stored = self.correspondence.bf16_storage
-        if stored is None:
-            return
-        dtypes = {param.dtype for group in self.param_groups for param in group["params"]}
-        if dtypes and torch.bfloat16 not in dtypes:
-            raise InvalidArgumentError(
-                f"`storage` has `param` = {stored}, but the parameters are "
-                f"{', '.join(sorted(map(str, dtypes)))}; convert them to bfloat16, or leave "
-                "`param` out"
-            )
+        self.correspondence.require_bf16(
+            param.dtype for group in self.param_groups for param in group["params"]
+        )
 
     @property
     def _is_packaged(self) -> bool:

@@ -148,6 +148,20 @@ class Correspondence:
         chosen = str(self.storage.get("param"))
         return chosen if chosen.startswith("bf16_") else None
 
+    def require_bf16(self, dtypes: Iterable[torch.dtype]) -> None:
+        """Refuses a storage type of bf16 parameters if there are only others.
+
+        Raises:
+            InvalidArgumentError: no parameter is bf16, but there are some.
+        """
+        known = {*dtypes}
+        if self.bf16_storage and known and torch.bfloat16 not in known:
+            raise InvalidArgumentError(
+                f"`storage` has `param` = {self.bf16_storage}, but the parameters are "
+                f"{', '.join(sorted(map(str, known)))}; convert them to bfloat16, or leave "
+                "`param` out"
+            )
+
     def storage_for(self, dtype: str) -> dict[str, Any]:
         """Returns the storage types to compile the rule for, for parameters of a dtype. A choice
         for bf16 parameters applies only to these.

@@ -551,3 +551,48 @@ def test_random_numbers_continue_after_a_load():
         local.load_state_dict(optimizer.state_dict())
         step_both(optimizer, local, rrefs, params)
         assert_same([rref.to_here() for rref in rrefs], params)
+
+
+@on_client
+def test_a_step_count_loads_into_a_class_without_one():
+    """SGD counts steps if it rounds stochastically, or for probes."""
+    rrefs = parameters("worker1", (40, 3), dtype=torch.bfloat16)
+    options = {"lr": 0.1, "momentum": 0.9}
+    rounding = DistributedOptimizer(
+        optim.SGD, rrefs, storage={"param": "bf16_stochastic"}, **options
+    )
+    step(rounding, rrefs)
+    saved = rounding.state_dict()
+    assert "step" in saved["state"][0]
+    optimizer = DistributedOptimizer(optim.SGD, rrefs, **options)
+    optimizer.load_state_dict(saved)
+    loaded = optimizer.state_dict()["state"][0]
+    assert_same(loaded["momentum_buffer"], saved["state"][0]["momentum_buffer"])
+    step(optimizer, rrefs)
+
+
+class Descending(optim.SGD):
+    """Steps in Python on workers, because it has a `step` of its own."""
+
+    def step(self, closure=None):
+        return super().step(closure)
+
+
+@on_client
+def test_storage_types_of_bf16_parameters_alone():
+    options = {"lr": 0.1, "storage": {"param": "bf16_stochastic"}}
+    with pytest.raises(ValueError) as error:
+        DistributedOptimizer(optim.SGD, parameters("worker1", (3,)), **options)
+    assert str(error.value) == (
+        "`storage` has `param` = bf16_stochastic, but the parameters are torch.float32; convert "
+        "them to bfloat16, or leave `param` out"
+    )
+    rrefs = parameters("worker1", (40, 3), dtype=torch.bfloat16)
+    params = copies(rrefs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        optimizer = DistributedOptimizer(Descending, rrefs, **options)
+    step_both(optimizer, Descending(params, **options), rrefs, params)
+    assert_same([rref.to_here() for rref in rrefs], params)
+    with pytest.raises(TypeError, match="`storage` is <class 'str'>; give a dict"):
+        DistributedOptimizer(optim.SGD, rrefs, lr=0.1, storage="bf16")

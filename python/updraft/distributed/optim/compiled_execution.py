@@ -11,6 +11,7 @@ from ...optim.compiled import CompiledStep
 from ...optim.compiled_group import is_constant
 from ...optim.correspondence import Group
 from ...optim.matrix_views import MatrixView
+from ...optim.state_storage import FLOATS
 from .hypers import HyperReaders
 from .references import stand_ins
 from .remote import RemoteOptimizer
@@ -93,10 +94,7 @@ def template_of(kind: Any, groups: Sequence[Group], args: Any, kwargs: Any) -> A
         UnsupportedError: parameters are to be split into matrices, or gradients to be clipped.
     """
     _require_whole(groups)
-    # A storage type that is for bf16 alone is refused for other parameters.
-    chosen = str((kwargs.get("storage") or {}).get("param"))
-    dtype = torch.bfloat16 if chosen.startswith("bf16_") else torch.float32
-    template = kind(stand_ins(groups, dtype), *args, **kwargs)
+    template = kind(stand_ins(groups, kwargs), *args, **kwargs)
     if template.max_grad_norm is not None:
         raise UnsupportedError(
             f"{type(template).__name__} clips gradients by `max_grad_norm`, but no worker knows "
@@ -181,8 +179,12 @@ class CompiledExecution:
             )
         )
 
-    def take(self, remote: RemoteOptimizer, answer: Any) -> None:
-        remote.set_buckets(answer)
+    def take(self, remotes: Sequence[RemoteOptimizer], answers: Sequence[Any]) -> None:
+        for remote, answer in zip(remotes, answers, strict=True):
+            remote.set_buckets(answer)
+        self._optimizer.correspondence.require_bf16(
+            FLOATS[storage] for remote in remotes for _, storage in remote.buckets
+        )
 
     def follows(self, groups: Sequence[Group]) -> bool:
         if self._followed is not None and self._followed.are(groups):

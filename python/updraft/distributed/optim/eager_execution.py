@@ -44,7 +44,7 @@ class EagerExecution:
         self._request = kind, args, kwargs
         self.is_functional = is_functional
         make = _FunctionalTemplate if is_functional else _optimizer
-        self.template: Any = make(kind, stand_ins(groups), args, kwargs)
+        self.template: Any = make(kind, stand_ins(groups, kwargs), args, kwargs)
         self.defaults: dict[str, Any] = self.template.defaults
 
     def create(
@@ -86,7 +86,7 @@ class EagerExecution:
             if remote.members_of(place)[0]
         ]
 
-    def take(self, remote: RemoteOptimizer, answer: Any) -> None:
+    def take(self, remotes: Sequence[RemoteOptimizer], answers: Sequence[Any]) -> None:
         pass
 
     def follows(self, groups: Sequence[Group]) -> bool:

@@ -46,8 +46,12 @@ class Execution(Protocol):
                 applied by it stay applied.
         """
 
-    def take(self, remote: RemoteOptimizer, answer: Any) -> None:
-        """Receives a worker's description of the optimizer that it has created."""
+    def take(self, remotes: Sequence[RemoteOptimizer], answers: Sequence[Any]) -> None:
+        """Receives the workers' descriptions of the optimizers that they have created.
+
+        Raises:
+            InvalidArgumentError: an option is for parameters of another dtype.
+        """
 
     def follows(self, groups: Sequence[Group]) -> bool:
         """Accepts the hyperparameters of groups. Returns whether the workers' optimizers can step

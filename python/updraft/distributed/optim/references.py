@@ -1,7 +1,7 @@
 """Checks of the references that a client gives."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -64,10 +64,14 @@ def _listed(params: Any) -> Sequence[Any]:
     return params if isinstance(params, list | tuple) else [params]
 
 
-def stand_ins(groups: Sequence[Group], dtype: torch.dtype = torch.float32) -> list[Group]:
+def stand_ins(groups: Sequence[Group], options: Mapping[str, Any]) -> list[Group]:
     """Returns groups of one small parameter each, so that a class checks and completes options.
 
-    The parameter is a matrix, because some classes accept nothing else.
+    The parameter is a matrix, because some classes accept nothing else. It is bf16 if the options
+    have a storage type for such parameters alone.
     """
+    storage = options.get("storage")
+    chosen = str(storage.get("param")) if isinstance(storage, Mapping) else ""
+    dtype = torch.bfloat16 if chosen.startswith("bf16_") else torch.float32
     zeros = torch.zeros(1, 1, dtype=dtype)
     return [group | {"params": [torch.nn.Parameter(zeros.clone())]} for group in groups]

@@ -42,9 +42,8 @@ def made_remotes(
             },
             "no optimizer was made on",
         )
+        execution.take([*by_name.values()], [answers[name] for name in by_name])
     except BaseException:
         execution.release([*by_name.values()])
         raise
-    for name, remote in by_name.items():
-        execution.take(remote, answers[name])
     return [*by_name.values()]

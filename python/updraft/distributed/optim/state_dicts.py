@@ -41,7 +41,8 @@ def unpacked_states(execution: Execution, state_dict: Mapping[str, Any]) -> Stat
         index = indices[key]
         state = execution.unpacked(index, given)
         for name in state:
-            if names is not None and name not in names:
+            # A class whose steps don't depend on the step count may have saved it, for probes.
+            if names is not None and name not in (*names, _STEP):
                 raise ValueError(
                     f"parameter {index} has a state `{name}`; its class has "
                     + ", ".join(f"`{known}`" for known in names)
