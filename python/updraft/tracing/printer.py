@@ -158,19 +158,20 @@ class Printer:
         """
         drawn: set[Value] = set()
         for state in self.trace.states.values():
-            random: set[Value] = set()
+            random: dict[Value, None] = {}  # in order, so that messages name the same line always
             for value in self._live([state.initial]):
                 if _is_draw(value) or any(operand in random for operand in value.operands):
-                    random.add(value)
+                    random[value] = None
             for value in random:
                 if value in drawn or self.uses[value] > 1:
                     self._refuse_draw(value, state.place)
-            drawn |= random
+            drawn.update(random)
         for body in self.trace.bodies:
-            draws = {value for value in self._live(body.roots()) if _is_draw(value)}
-            for value in draws & drawn:
-                self._refuse_draw(value, None)
-            drawn |= draws
+            draws = [value for value in self._live(body.roots()) if _is_draw(value)]
+            for value in draws:
+                if value in drawn:
+                    self._refuse_draw(value, None)
+            drawn.update(draws)
 
     def _refuse_draw(self, value: Value, place: Place | None) -> NoReturn:
         raise error(
