@@ -186,6 +186,27 @@ TEST(GroupTests, StatesOfTheGroupStayInTheGroup) {
   EXPECT_EQ(optimizer.step_count(params[1]), 2);
 }
 
+TEST(GroupTests, StatesOfTheGroupFollowItsIndex) {
+  const Tensors params = {ones(), ones(), ones()};
+  Optimizer optimizer(ruleOf("prodigy"),
+                      Groups{{{params[0]}, std::make_unique<Options>()},
+                             {{params[1]}, std::make_unique<Options>(Options{{"d0", 0.5}})},
+                             {{params[2]}, std::make_unique<Options>(Options{{"d0", 0.25}})}});
+  step(optimizer, params);
+  const at::Tensor second = optimizer.state(params[1], "d").clone(),
+                   third = optimizer.state(params[2], "d").clone();
+  for (const at::Tensor &param : params)
+    param.mutable_grad() = at::Tensor();
+  optimizer.param_groups().erase(optimizer.param_groups().begin());
+  optimizer.step();
+  EXPECT_TRUE(haveSameBits(optimizer.state(params[1], "d"), second));
+  EXPECT_TRUE(haveSameBits(optimizer.state(params[2], "d"), third));
+  std::swap(optimizer.param_groups()[0], optimizer.param_groups()[1]);
+  optimizer.step();
+  EXPECT_TRUE(haveSameBits(optimizer.state(params[1], "d"), second));
+  EXPECT_TRUE(haveSameBits(optimizer.state(params[2], "d"), third));
+}
+
 TEST(GroupTests, StatesFollowALayout) {
   const at::Tensor param = at::randn({2, 3, 4, 5}).requires_grad_(true);
   const at::Tensor reference = asParameter(param);

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -60,6 +61,34 @@ public:
   size_t groupOf(size_t param) const {
     const auto end = std::upper_bound(groupEnds.begin(), groupEnds.end(), param);
     return static_cast<size_t>(end - groupEnds.begin());
+  }
+
+  /// For each of other groups, the group here whose states of the group it continues: the one at
+  /// its index if a parameter stayed there. Otherwise, as after an earlier group was erased, the
+  /// one of its first known parameter. No group here is continued twice.
+  std::vector<std::optional<size_t>> sourcesOf(const ParamGroups &groups) const {
+    const auto known = indices();
+    std::vector<std::optional<size_t>> sources(groups.size()), firsts(groups.size());
+    std::vector<bool> isTaken(groupEnds.size());
+    for (size_t i = 0; i < groups.size(); ++i)
+      for (const at::Tensor &param : groups[i].params()) {
+        const auto found = known.find(param.unsafeGetTensorImpl());
+        if (found == known.end())
+          continue;
+        const size_t group = groupOf(found->second);
+        if (!firsts[i])
+          firsts[i] = group;
+        if (group == i) {
+          sources[i] = i;
+          isTaken[i] = true;
+        }
+      }
+    for (size_t i = 0; i < groups.size(); ++i)
+      if (!sources[i] && firsts[i] && !isTaken[*firsts[i]]) {
+        sources[i] = firsts[i];
+        isTaken[*firsts[i]] = true;
+      }
+    return sources;
   }
 
   at::IntArrayRef sizes(size_t param) const {

@@ -217,6 +217,7 @@ private:
 
   void rebind(const ParamGroups &groups, const std::vector<const std::vector<Hyper> *> &hypers) {
     const auto before = params.indices();
+    const std::vector<std::optional<size_t>> sources = params.sourcesOf(groups);
     std::vector<Progress> kept;
     std::vector<std::vector<Hyper>> values;
     for (size_t i = 0; i < groups.size(); ++i) {
@@ -225,7 +226,7 @@ private:
         const auto found = before.find(param.unsafeGetTensorImpl());
         kept.push_back(found == before.end()
                            ? Progress()
-                           : progress(found->second, params.groupOf(found->second) == i));
+                           : progress(found->second, params.groupOf(found->second) == sources[i]));
       }
     }
     bind(groups, kept, std::move(values), seed());
