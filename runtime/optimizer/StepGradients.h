@@ -21,7 +21,7 @@ struct StepGradients {
   /// From the arguments of upd_optimizer_step_rows.
   static StepGradients withRows(const upd_tensor *grads, size_t gradCount,
                                 const upd_row_grad *rowGrads, size_t rowGradCount) {
-    return {.tensors = grads,
+    return {.tensors = gradCount != 0 ? grads : nullptr,
             .count = gradCount,
             .rows = rowGrads,
             .rowCount = rowGradCount,
