@@ -105,7 +105,8 @@ public:
 
   Status save(const std::string &path);
   Status load(const std::string &path);
-  Status load(SafetensorsFile file);
+  /// Unless `needsFormats`, codes whose format the file doesn't name have the rule's.
+  Status load(SafetensorsFile file, bool needsFormats = true);
   /// Sets `bytes` to the content of the file that `save` writes.
   Status saveBytes(std::string &bytes);
 
@@ -321,7 +322,7 @@ private:
   // Saving and loading.
   Status checkStorage(const SafetensorsFile &file) const;
   Status collect(SafetensorsWriter &writer);
-  Status collect(Loaded &loaded);
+  Status collect(Loaded &loaded, bool needsFormats);
   Status writeLoaded(const Loaded &loaded, bool areNew);
   Status commit(Loaded &loaded);
   Status onHost(const void *&data, size_t bytes, std::vector<char> &copy) const;

@@ -213,7 +213,7 @@ Status Optimizer::checkStorage(const SafetensorsFile &file) const {
   return {};
 }
 
-Status Optimizer::collect(Loaded &loaded) {
+Status Optimizer::collect(Loaded &loaded, bool needsFormats) {
   const SafetensorsFile &file = loaded.file;
   if (!isOfOptimizer(file))
     return refuse(file, "it has neither states nor metadata of one; give a file that an optimizer "
@@ -281,7 +281,7 @@ Status Optimizer::collect(Loaded &loaded) {
                                 storageHint));
     // The codes don't tell their format.
     if (const std::string key = fmt::format("{}{}", storageKey, stateName);
-        isBlocked(state->dtype) && !file.metadata().contains(key))
+        needsFormats && isBlocked(state->dtype) && !file.metadata().contains(key))
       return refuse(file, fmt::format("`{}` is in codes, but the metadata `{}` is missing, which "
                                       "names their format; keep the metadata of the file",
                                       entry.name, key));
@@ -414,7 +414,7 @@ Status Optimizer::load(const std::string &path) {
   return load(std::move(file));
 }
 
-Status Optimizer::load(SafetensorsFile file) {
+Status Optimizer::load(SafetensorsFile file, bool needsFormats) {
   Loaded loaded(kernels);
   loaded.file = std::move(file);
   // Reports errors of earlier steps before anything is overwritten.
@@ -422,7 +422,7 @@ Status Optimizer::load(SafetensorsFile file) {
     return status;
   if (Status status = settleStates(); !status.ok())
     return status;
-  if (Status status = collect(loaded); !status.ok())
+  if (Status status = collect(loaded, needsFormats); !status.ok())
     return status;
   if (Status status = writeLoaded(loaded, /*areNew=*/true); !status.ok())
     return status;

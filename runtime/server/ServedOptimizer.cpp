@@ -321,15 +321,16 @@ std::string ServedOptimizer::saveStates() const {
   return bytes;
 }
 
-void ServedOptimizer::loadStates(const std::string &bytes) {
+void ServedOptimizer::loadStates(const std::string &bytes, bool needsFormats) {
   runtime::SafetensorsFile file;
   if (const runtime::Status status = runtime::SafetensorsFile::openBytes(bytes, "states", file);
       !status.ok())
     throw Refusal(Reason::InvalidArgument, status.message());
-  loadStates(std::move(file));
+  loadStates(std::move(file), needsFormats);
 }
 
-void ServedOptimizer::loadStates(runtime::SafetensorsFile file) {
-  if (const runtime::Status status = optimizer->optimizer->load(std::move(file)); !status.ok())
+void ServedOptimizer::loadStates(runtime::SafetensorsFile file, bool needsFormats) {
+  if (const runtime::Status status = optimizer->optimizer->load(std::move(file), needsFormats);
+      !status.ok())
     throw Refusal(Reason::InvalidArgument, status.message());
 }

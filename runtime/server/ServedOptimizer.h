@@ -99,8 +99,8 @@ public:
   bool closed() const { return isClosed; }
   // The content of a file of states. Called when nothing changes; steps may be prepared meanwhile.
   std::string saveStates() const;
-  void loadStates(const std::string &bytes);
-  void loadStates(runtime::SafetensorsFile file);
+  void loadStates(const std::string &bytes, bool needsFormats = true);
+  void loadStates(runtime::SafetensorsFile file, bool needsFormats = true);
 
 private:
   friend class ServedStep;

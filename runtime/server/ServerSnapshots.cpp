@@ -237,7 +237,9 @@ void Server::replay(uint64_t number, std::string_view content) {
   }
   case store::v1::Record::kLoad: {
     const size_t bytes = record.load().bytes();
-    entry(record.load().optimizer()).optimizer->loadStates(std::string(read.take(bytes), bytes));
+    // Older workers also took files that don't name the formats of codes.
+    entry(record.load().optimizer())
+        .optimizer->loadStates(std::string(read.take(bytes), bytes), /*needsFormats=*/false);
     break;
   }
   case store::v1::Record::kPrepare:

@@ -147,7 +147,7 @@ void Server::commit(Prepared &entry, const Decision &decision) {
 }
 
 void Server::abort(Prepared &entry) {
-  const Transaction transaction = entry.transaction;
+  const Transaction &transaction = entry.transaction;
   try {
     const ChangeGate::Change change(recorder.gate);
     recorder.decide({transaction.request, transaction.attempt, false, 0, {}});
@@ -162,6 +162,8 @@ void Server::abort(Prepared &entry) {
 }
 
 void Server::decide(const Decision &decision) {
+  Decision own = decision; // nothing may fail between taking the entry and deciding it
+  own.unacknowledged.clear();
   const std::shared_ptr<Prepared> entry = takePrepared(decision.request);
   if (!entry && decision.isCommitted && !table.answer(decision.request) &&
       !table.isForgotten(decision.request))
@@ -172,9 +174,7 @@ void Server::decide(const Decision &decision) {
   if (!entry)
     return;
   if (decision.isCommitted) {
-    Decision own = decision;
     own.stepped = entry->count();
-    own.unacknowledged.clear();
     commit(*entry, own);
   } else if (entry->transaction.attempt == decision.attempt) {
     abort(*entry);

@@ -126,9 +126,9 @@ private:
   SimulatedStorage storage;
   std::mt19937_64 random{1};
   uint64_t steps = 0;
-  std::optional<updraft::store::Store> store;
 
 protected:
+  std::optional<updraft::store::Store> store;
   std::optional<Server> server;
   Server reference{{}, packedOnce, std::chrono::steady_clock::now};
 };
@@ -168,6 +168,20 @@ TEST_P(StoredStatesTest, WrittenStatesAreRestored) {
   expectEqual();
   step();
   expectEqual();
+}
+
+/// Older workers took files of codes that don't name the codes' format.
+TEST_P(StoredStatesTest, RecordedStatesNeedNoFormats) {
+  step();
+  const std::string written = server->states("o").bytes, key = "updraft.storage.";
+  std::string older = written;
+  for (size_t at = older.find(key); at != std::string::npos; at = older.find(key, at))
+    older.replace(at, key.size(), "another.storage.");
+  Recorder recorder;
+  recorder.begin(store->journal());
+  recorder.sync(recorder.loadStates("o", older));
+  start();
+  EXPECT_EQ(server->states("o").bytes, written);
 }
 
 INSTANTIATE_TEST_SUITE_P(
