@@ -46,8 +46,9 @@ size_t bytesOf(const TensorView &view) {
   return count;
 }
 
-/// Throws unless the tensor is in row-major order.
-void requireRowMajor(const std::string &name, const TensorView &view) {
+/// Throws unless the tensor is in row-major order and of a type that workers take.
+void requireSendable(const std::string &name, const TensorView &view) {
+  (void)typeOf(name, view.dtype());
   if (view.strides().size() == 0)
     return;
   int64_t expected = 1;
@@ -64,7 +65,7 @@ void requireRowMajor(const std::string &name, const TensorView &view) {
 template <typename Request>
 bool writeTensor(TensorWriter &writer, Request &request, const std::string &name,
                  const TensorView &view) {
-  requireRowMajor(name, view);
+  requireSendable(name, view);
   proto::TensorInfo info;
   info.set_name(name);
   info.set_dtype(typeOf(name, view.dtype()));
@@ -98,7 +99,7 @@ private:
   void start(const proto::TensorInfo &info) {
     name = info.name();
     const TensorView &view = into.at(name);
-    requireRowMajor(name, view);
+    requireSendable(name, view);
     if (info.dtype() != typeOf(name, view.dtype()) ||
         !std::equal(info.shape().begin(), info.shape().end(), view.shape().begin(),
                     view.shape().end()))
@@ -509,6 +510,7 @@ void Context::push(const std::map<std::string, Gradient> &gradients) {
   std::map<size_t, std::vector<std::string>> byWorker;
   std::vector<std::string> parameters;
   for (const auto &[name, gradient] : gradients) {
+    requireSendable(name, gradient.values);
     byWorker[state->optimizer->placeOf(name)].push_back(name);
     parameters.push_back(name);
   }

@@ -128,6 +128,23 @@ TEST_F(ClientTest, APushThatAllWorkersRefuseIsForgotten) {
   EXPECT_EQ(get(client, "a", 2), (Values{-3, -2}));
 }
 
+TEST_F(ClientTest, APushThatCannotBeSentReachesNoWorker) {
+  Client client = makeClient();
+  put(client, {{"a", {1, 2}}, {"b", {3}}}); // on different workers
+  dist::Optimizer optimizer =
+      client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}});
+  dist::Context context = optimizer.openContext();
+  Values gradient = {1, 1}, other = {1};
+  context.push({{"a", TensorView(gradient)}, {"b", TensorView(other)}});
+  std::vector<int8_t> bytes(1);
+  EXPECT_EQ(
+      messageOf([&] { context.push({{"a", TensorView(gradient)}, {"b", TensorView(bytes)}}); }),
+      "tensor `b` is i8; workers take f32, f64, bf16 and f16");
+  EXPECT_EQ(context.step(), 2);
+  EXPECT_EQ(get(client, "a", 2), (Values{0, 1}));
+  EXPECT_EQ(get(client, "b", 1), Values{2});
+}
+
 TEST_F(ClientTest, WorkersForgetAnswersThatTheClientHas) {
   Client client = makeClient();
   put(client, {{"a", {1, 2}}, {"b", {3}}}); // on different workers

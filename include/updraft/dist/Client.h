@@ -7,7 +7,7 @@
 // ClientOptions::timeout is over. A worker applies a repeated push or step only once.
 //
 // Functions return when all workers have answered, and keep no views of the caller's memory.
-// Tensors are f32, f64, bf16 or f16, in row-major order and on the CPU; others throw WorkersFailed.
+// Tensors are f32, f64, bf16 or f16, in row-major order and on the CPU; others are refused.
 // Client and Optimizer are thread-safe. Only one thread at a time may use a Context.
 
 #ifndef UPDRAFT_DIST_CLIENT_H
@@ -113,7 +113,8 @@ public:
   ~Context();
 
   /// Adds gradients, by parameter. Gradients of one parameter, of any pushes and clients, are
-  /// summed. Throws std::invalid_argument for a parameter that the optimizer doesn't have. Throws
+  /// summed. Throws std::invalid_argument, before any worker has them, for a parameter that the
+  /// optimizer doesn't have and for a tensor of another type or in another order. Throws
   /// WorkersFailed, for example if the context was stepped, and ContextLost. After either, push the
   /// same gradients again before the step: a worker that has them doesn't add them again. Throws
   /// std::invalid_argument if they are of other parameters. If the codes of WorkersFailed say that

@@ -281,3 +281,22 @@ def test_hyperparameters_that_a_worker_lost_are_sent_again(killed, durability, a
         killed.kill()
         stepped(mine, np.ones(2, np.float32))
         assert list(one.get(["w"])["w"]) == [-after] * 2
+
+
+def test_an_optimizer_that_did_not_open_the_context_sends_hyperparameters_again(killed):
+    killed.options = [f"--store={killed.store}", "--durability=snapshot"]
+    killed.kill()
+    with Client([killed.address]) as client:
+        client.put({"w": np.zeros(2, np.float32)})
+        groups = [{"params": ["w"], "lr": 1.0}]
+        opener = client.optimizer("o", "SGD", groups)
+        client.take_snapshots()
+        stepping = client.optimizer("o", "SGD", groups)
+        stepping.param_groups[0]["lr"] = 0.5
+        for gradient in (np.zeros(2, np.float32), np.ones(2, np.float32)):
+            with opener.context() as context:
+                context.push({"w": gradient})
+                assert stepping.step(context) == 1
+            if not gradient.any():
+                killed.kill()
+        assert list(client.get(["w"])["w"]) == [-0.5, -0.5]

@@ -479,6 +479,8 @@ class DistributedOptimizer:
             raise InvalidArgumentError("`scale_old` needs a `max_age`")
         self._require_own(context._optimizer)
         context._make_ready()
+        if context._optimizer is not self:
+            self._learn_epochs(dict(context._optimizer._epochs))
         with self._sending:
             self._send_hypers()
         workers = list(self._group_on)
