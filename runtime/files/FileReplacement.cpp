@@ -226,14 +226,15 @@ Failure updraft::files::writeFile(const std::string &path, std::string_view byte
 }
 
 bool updraft::files::wouldBeSameFile(const std::string &a, const std::string &b) {
-  FileReplacement::Target one, other;
-  if (FileReplacement::resolve(a, one) || FileReplacement::resolve(b, other) ||
-      (one.exists && !one.isRegular))
-    return false;
   std::error_code error, otherError;
+  if (isSameFile(a, b)) // also by links of /proc, such as /dev/stdin
+    return fs::is_regular_file(a, error);
+  FileReplacement::Target one, other;
+  if (FileReplacement::resolve(a, one) || FileReplacement::resolve(b, other))
+    return false;
   const fs::path first = fs::weakly_canonical(fs::absolute(one.path, error), error),
                  second = fs::weakly_canonical(fs::absolute(other.path, otherError), otherError);
-  return isSameFile(a, b) || (!error && !otherError && first == second);
+  return !error && !otherError && first == second;
 }
 
 bool updraft::files::isSameFile(const std::string &a, const std::string &b) {
