@@ -264,7 +264,8 @@ UPD_EXPORT upd_status upd_optimizer_bind_state(upd_optimizer *optimizer, size_t 
 /* Writes states and step counts to a safetensors file, or reads them: `state/NAME/STATE`, and the
  * step count as the scalar `state/NAME/step` (f32 up to 2^24 as in torch, then i64). For a state
  * in blocks, `STATE` is the codes (U8) and `STATE.scale` the scales. The file's metadata contains
- * the hyperparameters, and loading restores them.
+ * the hyperparameters, and loading restores them. It also names the format of codes: without that,
+ * loading refuses a file that has codes. Saving refuses a parameter with some of its states bound.
  *
  * Saving is atomic: it replaces an existing file once the new one is complete and on the disk.
  * After UPD_IO_ERROR the old file is unchanged.
