@@ -173,7 +173,7 @@ private:
 
   void nameStages() {
     llvm::StringMap<unsigned> labels, declarations;
-    llvm::StringSet<> taken, takenLabels;
+    llvm::StringSet<> takenLabels;
     for (ChainStage &stage : stages) {
       stage.label = stage.rule->name.text.str();
       if (unsigned count = ++labels[stage.rule->name.text]; count > 1)
@@ -185,33 +185,39 @@ private:
         if (!stage.rule->isTransform)
           taken.insert(name);
       }
+      if (!stage.rule->isTransform)
+        for (const State &state : stage.rule->states)
+          takenStates.insert(state.name.text);
     }
     for (ChainStage &stage : stages)
-      if (stage.rule->holds()) {
-        stage.countName = stage.label + "_step";
-        while (!isFree(stage.countName, taken))
-          stage.countName += "_";
-        taken.insert(stage.countName);
-      }
+      if (stage.rule->holds())
+        stage.countName = freeName(stage.label + "_step", /*isState=*/true);
     for (ChainStage &stage : stages)
-      for (StringRef name : localNames(*stage.rule)) {
+      for (auto [index, name] : llvm::enumerate(localNames(*stage.rule))) {
         std::string known = name.str();
         if (stage.rule->isTransform) {
           if (declarations[name] > 1)
             known.insert(0, stage.label + "_");
-          while (!isFree(known, taken))
-            known += "_";
-          taken.insert(known);
+          known = freeName(std::move(known), index >= stage.rule->parameters.size());
         }
         stage.names[name] = known;
       }
   }
 
-  // Probes know the value of a state `m` after the step as `new_m`.
-  static bool isFree(StringRef name, const llvm::StringSet<> &taken) {
-    if (taken.contains(name) || taken.contains(("new_" + name).str()))
-      return false;
-    return !(name.consume_front("new_") && taken.contains(name));
+  // Appends `_` to a name until no other has it, and takes it. Probes know the value of a state `m`
+  // after the step as `new_m`.
+  std::string freeName(std::string name, bool isState) {
+    auto isTaken = [&] {
+      StringRef state = name;
+      return taken.contains(name) || (isState && taken.contains("new_" + name)) ||
+             (state.consume_front("new_") && takenStates.contains(state));
+    };
+    while (isTaken())
+      name += "_";
+    taken.insert(name);
+    if (isState)
+      takenStates.insert(name);
+    return name;
   }
 
   static llvm::SmallVector<StringRef> localNames(const Rule &rule) {
@@ -229,7 +235,8 @@ private:
   std::vector<const Rule *> open;
   size_t calledStages = 0; ///< rules, transforms and chains
   bool isTooLong = false;
-  std::vector<SourceRange> calls; ///< of the open chains but the outermost
+  std::vector<SourceRange> calls;       ///< of the open chains but the outermost
+  llvm::StringSet<> taken, takenStates; ///< public names of the chain, and those of states
 };
 } // namespace
 

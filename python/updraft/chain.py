@@ -160,7 +160,8 @@ def chain(*stages: RuleDefinition | Stage | str) -> RuleDefinition:
         stages: functions with `@updraft.transform` and `@updraft.rule`, results of `updraft.load`,
             transforms of the library such as `updraft.transforms.clip_by_value(bound=0.5)`, stages
             in the language such as "clip_by_value(0.5)" or "AdamW" (a rule of the package), and
-            other chains, whose defaults stay.
+            other chains, whose defaults stay. If a loaded file and the library have a transform of
+            one name, no stage can have that name.
 
     Raises:
         InvalidArgumentError: there is no stage, or an empty one; two stages have different values

@@ -206,6 +206,12 @@ rule Seen(lr = 0.1) {
               HasSubstr("\"new_seen_\" over tensor"));
   EXPECT_THAT(importedText(nextValues, chain("next_value |> old |> Plain")),
               AllOf(HasSubstr("\"new_seen\" over tensor"), HasSubstr("\"seen_\" over tensor")));
+  // Hyperparameters have no next value.
+  const std::string hypers = stages + R"(
+transform newer(new_factor = 1) { update(grad) { next grad = new_factor * grad } }
+)";
+  EXPECT_THAT(importedText(hypers, chain("newer |> scaled |> Plain")),
+              AllOf(HasSubstr("\"new_factor\""), HasSubstr("\"factor\"")));
 }
 
 TEST(Chain, OfAnImportedFile) {
