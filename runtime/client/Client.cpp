@@ -60,12 +60,11 @@ void requireSendable(const std::string &name, const TensorView &view) {
   }
 }
 
-/// Writes a tensor in chunks. `request` has what the first message needs besides, and is cleared
-/// after that.
+/// Writes a tensor that `requireSendable` accepts, in chunks. `request` has what the first message
+/// needs besides, and is cleared after that.
 template <typename Request>
 bool writeTensor(TensorWriter &writer, Request &request, const std::string &name,
                  const TensorView &view) {
-  requireSendable(name, view);
   proto::TensorInfo info;
   info.set_name(name);
   info.set_dtype(typeOf(name, view.dtype()));
@@ -149,8 +148,10 @@ Client::Client(const ClientOptions &options) : connection(std::make_shared<Conne
 
 void Client::put(const std::map<std::string, TensorView> &parameters) {
   std::map<std::string, size_t> bytes;
-  for (const auto &[name, view] : parameters)
+  for (const auto &[name, view] : parameters) {
+    requireSendable(name, view);
     bytes.emplace(name, bytesOf(view));
+  }
   const std::map<std::string, size_t> places = connection->workers.place(bytes);
   std::map<size_t, std::vector<std::string>> byWorker;
   for (const auto &[name, worker] : places)

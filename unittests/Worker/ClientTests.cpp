@@ -392,6 +392,9 @@ TEST_F(ClientTest, RefusesWhatItCannotSend) {
   std::vector<int8_t> bytes(1);
   EXPECT_THAT(messageOf([&] { client.put({{"a", TensorView(bytes)}}); }),
               HasSubstr("tensor `a` is i8; workers take f32, f64, bf16 and f16"));
+  EXPECT_EQ(messageOf([&] { client.put({{"a", TensorView(values)}, {"b", TensorView(bytes)}}); }),
+            "tensor `b` is i8; workers take f32, f64, bf16 and f16");
+  EXPECT_EQ(messageOf([&] { get(client, "a", 6); }), "no worker has a parameter `a`; put it first");
 }
 
 TEST_F(ClientTest, RefusesARuleOverAGroupOnSeveralWorkers) {
