@@ -170,28 +170,13 @@ rule Named(lr = 0.1) {
                     HasSubstr("\"every2__step\" over tensor"), HasSubstr("\"every2_k\""),
                     HasSubstr("\"every2__k\"")));
   // A probe `new_seen` means the next value of the rule's state `seen`.
-  const std::string nextValues = stages + R"(
-transform new() {
-  state seen over tensor = 0
-  update(grad) {
-    next seen = sum(grad)
-    next grad = grad
-  }
-}
-transform old() {
-  state seen over tensor = 0
-  update(grad) {
-    next seen = sum(grad)
-    next grad = grad
-  }
-}
-transform next_value() {
-  state new_seen over tensor = 0
-  update(grad) {
-    next new_seen = sum(grad)
-    next grad = grad
-  }
-}
+  const auto counting = [](const std::string &transform, const std::string &state) {
+    return "transform " + transform + "() { state " + state +
+           " over tensor = 0\n update(grad) { next " + state +
+           " = sum(grad)\n next grad = grad } }\n";
+  };
+  const std::string nextValues = stages + counting("new", "seen") + counting("old", "seen") +
+                                 counting("next_value", "new_seen") + R"(
 rule Seen(lr = 0.1) {
   state seen = 0
   update(param, grad) {
@@ -206,7 +191,7 @@ rule Seen(lr = 0.1) {
               HasSubstr("\"new_seen_\" over tensor"));
   EXPECT_THAT(importedText(nextValues, chain("next_value |> old |> Plain")),
               AllOf(HasSubstr("\"new_seen\" over tensor"), HasSubstr("\"seen_\" over tensor")));
-  // Hyperparameters have no next value.
+  // A step changes no hyperparameter, so `new_factor` may stand beside `factor`.
   const std::string hypers = stages + R"(
 transform newer(new_factor = 1) { update(grad) { next grad = new_factor * grad } }
 )";

@@ -47,6 +47,11 @@ protected:
     client.get({{name, values}});
     return values;
   }
+  /// SGD for `a`, which is {1, 2}, and `b`, which is {3} and on another worker.
+  static dist::Optimizer makeOptimizer(Client &client) {
+    put(client, {{"a", {1, 2}}, {"b", {3}}});
+    return client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}});
+  }
 
   RunningWorker one, other;
 };
@@ -95,9 +100,7 @@ TEST_F(ClientTest, StepsOnAllWorkers) {
 
 TEST_F(ClientTest, AFailedPushIsRepeatedAndAddedOnce) {
   Client client = makeClient();
-  put(client, {{"a", {1, 2}}, {"b", {3}}}); // on different workers
-  dist::Optimizer optimizer =
-      client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}});
+  dist::Optimizer optimizer = makeOptimizer(client);
   dist::Context context = optimizer.openContext();
   Values gradient = {1, 1}, wrong = {1, 1}, right = {1};
   EXPECT_THROW(context.push({{"a", TensorView(gradient)}, {"b", TensorView(wrong)}}),
@@ -113,9 +116,7 @@ TEST_F(ClientTest, AFailedPushIsRepeatedAndAddedOnce) {
 
 TEST_F(ClientTest, APushThatAllWorkersRefuseIsForgotten) {
   Client client = makeClient();
-  put(client, {{"a", {1, 2}}, {"b", {3}}}); // on different workers
-  dist::Optimizer optimizer =
-      client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}});
+  dist::Optimizer optimizer = makeOptimizer(client);
   dist::Context context = optimizer.openContext();
   Values gradient = {1, 1}, wrong = {1, 1, 1};
   context.push({{"a", TensorView(gradient)}});
@@ -130,9 +131,7 @@ TEST_F(ClientTest, APushThatAllWorkersRefuseIsForgotten) {
 
 TEST_F(ClientTest, APushThatCannotBeSentReachesNoWorker) {
   Client client = makeClient();
-  put(client, {{"a", {1, 2}}, {"b", {3}}}); // on different workers
-  dist::Optimizer optimizer =
-      client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}});
+  dist::Optimizer optimizer = makeOptimizer(client);
   dist::Context context = optimizer.openContext();
   Values gradient = {1, 1}, other = {1};
   context.push({{"a", TensorView(gradient)}, {"b", TensorView(other)}});
@@ -273,9 +272,7 @@ TEST_F(ClientTest, LimitsTheAgeOfGradients) {
 
 TEST_F(ClientTest, LimitsTheAgeOnEachWorker) {
   Client client = makeClient();
-  put(client, {{"a", {1, 2}}, {"b", {3}}}); // on different workers
-  dist::Optimizer optimizer =
-      client.createOptimizer("o", {textOfRule("sgd")}, {{{"a", "b"}, {{"lr", 1.0}}}});
+  dist::Optimizer optimizer = makeOptimizer(client);
   get(client, "a", 2);
   get(client, "b", 1);
   dist::Context old = optimizer.openContext();
