@@ -180,14 +180,13 @@ private:
         stage.label.append(std::to_string(count));
       while (!takenLabels.insert(stage.label).second)
         stage.label += "_";
-      for (StringRef name : localNames(*stage.rule)) {
+      for (StringRef name : localNames(*stage.rule))
         ++declarations[name];
-        if (!stage.rule->isTransform)
-          taken.insert(name);
-      }
-      if (!stage.rule->isTransform)
-        for (const State &state : stage.rule->states)
-          takenStates.insert(state.name.text);
+      if (stage.rule->isTransform)
+        continue;
+      taken.insert_range(localNames(*stage.rule));
+      for (const State &state : stage.rule->states)
+        takenStates.insert(state.name.text);
     }
     for (ChainStage &stage : stages)
       if (stage.rule->holds())

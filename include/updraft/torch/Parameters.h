@@ -66,8 +66,10 @@ public:
   /// For each of other groups, the group here whose states of the group it continues: the one at
   /// its index if a parameter stayed there. Otherwise, as after an earlier group was erased, the
   /// one of its first known parameter. No group here is continued twice.
-  std::vector<std::optional<size_t>> sourcesOf(const ParamGroups &groups) const {
-    const auto known = indices();
+  /// `known` is the result of `indices`.
+  std::vector<std::optional<size_t>>
+  sourcesOf(const ParamGroups &groups,
+            const std::unordered_map<const at::TensorImpl *, size_t> &known) const {
     std::vector<std::optional<size_t>> sources(groups.size()), firsts(groups.size());
     std::vector<bool> isTaken(groupEnds.size());
     for (size_t i = 0; i < groups.size(); ++i)

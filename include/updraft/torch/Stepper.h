@@ -217,7 +217,7 @@ private:
 
   void rebind(const ParamGroups &groups, const std::vector<const std::vector<Hyper> *> &hypers) {
     const auto before = params.indices();
-    const std::vector<std::optional<size_t>> sources = params.sourcesOf(groups);
+    const std::vector<std::optional<size_t>> sources = params.sourcesOf(groups, before);
     std::vector<Progress> kept;
     std::vector<std::vector<Hyper>> values;
     for (size_t i = 0; i < groups.size(); ++i) {
